@@ -52,7 +52,9 @@ int rds_cm_priv_decode(struct rds_cm_priv *p, bool v6, const void *buf, u32 len)
  */
 u16 rds_cm_choose_version(const struct rds_cm_priv *p, bool v6, u32 len);
 
-/* May we go on with the version that a reply carries? */
+/* May we go on with the version that a reply carries?  3.1 and above; and major 0, which
+ * means that the peer said nothing.
+ */
 bool rds_cm_reply_version_ok(u16 version);
 
 /* Compare two addresses as 128-bit big-endian numbers: < 0, 0, > 0. */

@@ -28,13 +28,14 @@ struct rds_send_req {
  *
  * Returns 0 or, in the order in which a caller may rely on them (first found while walking
  * the buffer once for form, once for meaning):
- *  -EINVAL	malformed: a header that does not fit, a length below a header or past the end;
- *		a SOL_RDS message shorter than its struct; RDMA_ARGS, the atomics, and
- *		DEST with MAP, twice each; {DEST, MAP, ZCOPY} mixed with {RDMA_ARGS, atomics};
- *		a SOL_RDS type that nobody sends
+ *  -EINVAL	malformed: a length below a header or past the end; a SOL_RDS message shorter
+ *		than its struct; RDMA_ARGS, the atomics, and DEST with MAP, twice each;
+ *		{DEST, MAP, ZCOPY} mixed with {RDMA_ARGS, atomics}; a SOL_RDS type that
+ *		nobody sends
  *  -EMSGSIZE	RDMA_ARGS for more than 1 MiB on the peer's side, or with more than
  *		RDS_MAX_LOCAL_IOVECS local ranges (0 of them: -EINVAL)
- * Messages of other levels are stepped over.  An atomic of 56 bytes (no mask fields,
+ * Messages of other levels are stepped over, and as everywhere an end too short for a header
+ * is no message.  Of two ZCOPY cookies the last counts.  An atomic of 56 bytes (no mask fields,
  * swap_add before compare) is for later and -EINVAL now.
  */
 int rds_cmsg_parse(struct rds_send_req *req, const void *control, size_t len);

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#include "cmsg.h"
+#include "wire.h"
+
+/* One control message of the caller's buffer. */
+struct cmsg_item {
+	int		level;
+	int		type;
+	const u8	*data;
+	size_t		data_len;
+};
+
+/* The native layout: header, data and next header each start at a multiple of a long. */
+#define CMSG_STEP(n)	ALIGN((size_t)(n), sizeof(long))
+#define CMSG_HEAD	CMSG_STEP(sizeof(struct cmsghdr))
+
+/* Read the message at @offset.  Returns the offset of what follows it (at least @len if
+ * nothing does), 0 if nothing is left at @offset, -EINVAL if its length cannot be true.
+ *
+ * Less than a header at the end is no message, by the convention of CMSG_NXTHDR.
+ */
+static long cmsg_next(const u8 *control, size_t len, size_t offset, struct cmsg_item *item)
+{
+	struct cmsghdr h;
+	size_t left;
+
+	if (offset >= len || len - offset < sizeof(h))
+		return 0;
+	left = len - offset;
+
+	memcpy(&h, control + offset, sizeof(h));
+	if (h.cmsg_len < CMSG_HEAD || h.cmsg_len > left)
+		return -EINVAL;
+
+	item->level = h.cmsg_level;
+	item->type = h.cmsg_type;
+	item->data = control + offset + CMSG_HEAD;
+	item->data_len = h.cmsg_len - CMSG_HEAD;
+	return offset + CMSG_STEP(h.cmsg_len);
+}
+
+/* Copy the struct of a message; a longer message is fine, a shorter one is not. */
+static int cmsg_copy(void *to, size_t size, const struct cmsg_item *item)
+{
+	if (item->data_len < size)
+		return -EINVAL;
+	memcpy(to, item->data, size);
+	return 0;
+}
+
+static int parse_rdma(struct rds_send_req *req, const struct cmsg_item *item)
+{
+	struct rds_rdma_args *args = &req->rdma;
+
+	if (req->has_rdma || cmsg_copy(args, sizeof(*args), item))
+		return -EINVAL;
+	if (args->remote_vec.bytes > RDS_MSG_MAX)
+		return -EMSGSIZE;
+	if (!args->nr_local)
+		return -EINVAL;
+	if (args->nr_local > RDS_MAX_LOCAL_IOVECS)
+		return -EMSGSIZE;
+	req->has_rdma = true;
+	return 0;
+}
+
+static int parse_dest(struct rds_send_req *req, const struct cmsg_item *item)
+{
+	if (req->has_dest || req->has_map ||
+	    cmsg_copy(&req->dest_cookie, sizeof(req->dest_cookie), item))
+		return -EINVAL;
+	req->has_dest = true;
+	return 0;
+}
+
+static int parse_map(struct rds_send_req *req, const struct cmsg_item *item)
+{
+	if (req->has_dest || req->has_map || cmsg_copy(&req->map, sizeof(req->map), item))
+		return -EINVAL;
+	req->has_map = true;
+	return 0;
+}
+
+static int parse_atomic(struct rds_send_req *req, const struct cmsg_item *item)
+{
+	if (req->has_atomic || cmsg_copy(&req->atomic, sizeof(req->atomic), item))
+		return -EINVAL;
+	req->has_atomic = true;
+	req->atomic_type = item->type;
+	return 0;
+}
+
+static int parse_zcopy(struct rds_send_req *req, const struct cmsg_item *item)
+{
+	if (cmsg_copy(&req->zcopy_cookie, sizeof(req->zcopy_cookie), item))
+		return -EINVAL;
+	req->has_zcopy = true;
+	return 0;
+}
+
+static int parse_item(struct rds_send_req *req, const struct cmsg_item *item)
+{
+	switch (item->type) {
+	case RDS_CMSG_RDMA_ARGS:
+		return parse_rdma(req, item);
+	case RDS_CMSG_RDMA_DEST:
+		return parse_dest(req, item);
+	case RDS_CMSG_RDMA_MAP:
+		return parse_map(req, item);
+	case RDS_CMSG_ATOMIC_FADD:
+	case RDS_CMSG_ATOMIC_CSWP:
+	case RDS_CMSG_MASKED_ATOMIC_FADD:
+	case RDS_CMSG_MASKED_ATOMIC_CSWP:
+		return parse_atomic(req, item);
+	case RDS_CMSG_ZCOPY_COOKIE:
+		return parse_zcopy(req, item);
+	default:	/* for receiving only, or not ours */
+		return -EINVAL;
+	}
+}
+
+/* A message either hands a buffer to the peer or works on one of the peer's. */
+static bool groups_mixed(const struct rds_send_req *req)
+{
+	return (req->has_dest || req->has_map || req->has_zcopy) &&
+	       (req->has_rdma || req->has_atomic);
+}
+
+int rds_cmsg_parse(struct rds_send_req *req, const void *control, size_t len)
+{
+	struct cmsg_item item;
+	long offset;
+	int err;
+
+	memset(req, 0, sizeof(*req));
+
+	/* all of it must be well-formed before any of it is looked into */
+	for (offset = 0; (offset = cmsg_next(control, len, offset, &item)) > 0; )
+		;
+	if (offset < 0)
+		return offset;
+
+	for (offset = 0; (offset = cmsg_next(control, len, offset, &item)) > 0; ) {
+		if (item.level != SOL_RDS)
+			continue;
+		err = parse_item(req, &item);
+		if (err)
+			return err;
+		if (groups_mixed(req))
+			return -EINVAL;
+	}
+	return 0;
+}
+
+/* A range of user memory: not empty, and its end is an address too. */
+static bool range_valid(const struct rds_iovec *vec)
+{
+	return vec->bytes && vec->addr + vec->bytes > vec->addr;
+}
+
+static u64 range_pages(const struct rds_iovec *vec, u32 page_size)
+{
+	u64 last = vec->addr + vec->bytes - 1;
+	u32 shift = __ffs(page_size);
+
+	return (last >> shift) - (vec->addr >> shift) + 1;
+}
+
+int rds_rdma_check_local(const struct rds_rdma_args *args, const struct rds_iovec *iov,
+			 u32 page_size, u32 *bytes, u32 *pages)
+{
+	u64 nr_bytes = 0;	/* at most 2^10 ranges of 2^32 bytes: no wrap */
+	u64 nr_pages = 0;
+	u64 i;
+
+	for (i = 0; i < args->nr_local; i++) {
+		if (!range_valid(&iov[i]) || iov[i].bytes > U32_MAX)
+			return -EINVAL;
+		nr_bytes += iov[i].bytes;
+		nr_pages += range_pages(&iov[i], page_size);
+	}
+	if (nr_bytes > args->remote_vec.bytes)
+		return -EINVAL;
+	if (nr_bytes > RDS_MSG_MAX)
+		return -EMSGSIZE;
+
+	*bytes = nr_bytes;
+	*pages = nr_pages;
+	return 0;
+}
+
+int rds_mr_check_range(const struct rds_iovec *vec, u32 page_size, u32 max_pages, u32 *pages)
+{
+	u64 nr_pages;
+
+	if (!range_valid(vec))
+		return -EINVAL;
+	nr_pages = range_pages(vec, page_size);
+	if (nr_pages > max_pages)
+		return -EMSGSIZE;
+	*pages = nr_pages;
+	return 0;
+}
