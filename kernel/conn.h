@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* A connection: what is between two addresses on one transport.  Its path carries the messages. */
+#ifndef RDS_CONN_H
+#define RDS_CONN_H
+
+#include <linux/kref.h>
+#include <linux/rhashtable-types.h>
+#include "path.h"
+
+struct rds_cong_map;
+struct rds_net;
+struct rds_transport;
+
+struct rds_conn_key {
+	struct in6_addr			laddr;
+	struct in6_addr			faddr;
+	const struct rds_transport	*trans;
+	u32				scope;
+	u32				tos;
+};
+
+struct rds_conn {
+	struct rds_conn_key	key;
+	struct rhash_head	node;		/* rn->conns */
+	struct list_head	net_item;	/* rn->conn_list, under rn->lock */
+	struct list_head	map_item;	/* lmap->conns, under lmap->lock */
+	struct rds_net		*rn;
+	struct rds_cong_map	*lmap;		/* of laddr: what we tell the peer */
+	struct rds_cong_map	*fmap;		/* what the peer told us; loopback: faddr's own */
+	struct rds_path		path;
+	struct kref		ref;		/* table, messages, sockets' caches, worker, endpoints */
+	struct rcu_head		rcu;
+};
+
+/* Find or make; sleeps.  Returns a reference, or ERR_PTR(-ENOMEM), ERR_PTR(-ENETDOWN) when the
+ * namespace is going away.  Any number of callers get the same object.
+ */
+struct rds_conn *rds_conn_get_or_create(struct rds_net *rn, const struct rds_conn_key *key);
+
+static inline struct rds_conn *rds_conn_get(struct rds_conn *conn)
+{
+	kref_get(&conn->ref);
+	return conn;
+}
+
+/* Any context. */
+void rds_conn_put(struct rds_conn *conn);
+
+static inline struct rds_conn *rds_path_conn(struct rds_path *path)
+{
+	return container_of(path, struct rds_conn, path);
+}
+
+int rds_conn_net_init(struct rds_net *rn);
+/* Kill every connection of the namespace and wait for the end of each worker.  Sleeps. */
+void rds_conn_net_exit(struct rds_net *rn);
+int rds_conn_init(void);
+void rds_conn_exit(void);
+
+#endif

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* An outgoing message: header, payload, and at most one RDMA operation.
+ *
+ * Lifetime: see Documentation/lifetimes.md.  A queued message is on exactly one of its path's
+ * two lists; whoever takes it off for good calls rds_msg_done(), once.
+ */
+#ifndef RDS_MSG_H
+#define RDS_MSG_H
+
+#include <linux/kref.h>
+#include <linux/list.h>
+#include "pin.h"
+#include "wire.h"
+
+struct rds_conn;
+struct rds_notify;
+struct rds_path;
+struct rds_payload;
+struct rds_sock;
+
+enum rds_op_state {
+	RDS_OP_NEW,		/* not handed to the device yet */
+	RDS_OP_POSTED,		/* the device may be at it */
+	RDS_OP_DONE,		/* over; status says how */
+};
+
+/* An RDMA read or write. */
+struct rds_op {
+	enum rds_op_state state;	/* written by the transmit pass, then by the completion */
+	bool		write;		/* to the peer */
+	bool		fence;
+	bool		silent;		/* without payload: no message either */
+	u32		rkey;
+	u64		raddr;		/* as the device wants it: cookie offset included */
+	u32		len;
+	struct rds_pin	pin;		/* the local side */
+};
+
+struct rds_msg {
+	struct kref		ref;
+	struct list_head	path_item;	/* path->send_q or sent_q, under path->tx_lock */
+	struct list_head	sock_item;	/* rs->sending, under rs->snd_lock */
+	struct rds_sock		*rs;		/* holds the socket until the last part is done; NULL: ours */
+	struct rds_conn		*conn;		/* holds it, from rds_path_queue() on */
+	struct rds_path		*path;
+	struct rds_header	hdr;		/* as sent, but for ack and checksum */
+	struct rds_payload	*payload;	/* NULL: no bytes */
+	u64			seq;
+	u32			len;
+	bool			has_send;	/* false: silent operation alone, the peer sees no message */
+	bool			sent_before;	/* its transmission had started on an earlier endpoint */
+
+	/* parts to be done before the notification: the message itself and its operation */
+	atomic_t		parts;
+	int			status;		/* RDS_RDMA_*: the first bad one */
+	struct rds_notify	*notify;	/* allocated ahead, queued when the last part is done */
+	bool			notify_dropped_only; /* RDS_RECVERR without RDS_RDMA_NOTIFY_ME */
+
+	struct rds_op		*op;		/* NULL: none */
+	struct work_struct	free_work;	/* unpinning sleeps */
+};
+
+/* A message without a socket: pong, congestion map.  NULL: no memory. */
+struct rds_msg *rds_msg_alloc(gfp_t gfp);
+
+static inline struct rds_msg *rds_msg_get(struct rds_msg *msg)
+{
+	kref_get(&msg->ref);
+	return msg;
+}
+
+/* Any context, no lock of ours held above path->rx_lock. */
+void rds_msg_put(struct rds_msg *msg);
+
+/* The message part is over with @status: acknowledged, cancelled or dropped.  Called once, by
+ * whoever took it off its path list, without path->tx_lock.  Gives the send buffer back.
+ */
+void rds_msg_done(struct rds_msg *msg, int status);
+
+/* The operation is over with @status.  Called by the transport, once per posted operation,
+ * in any context; or for one that will never be posted.
+ */
+void rds_msg_op_done(struct rds_msg *msg, int status);
+
+int rds_msg_cache_init(void);
+void rds_msg_cache_exit(void);
+
+#endif

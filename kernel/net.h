@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* What one network namespace owns: every table is per namespace. */
+#ifndef RDS_NET_H
+#define RDS_NET_H
+
+#include <linux/rhashtable.h>
+#include <linux/spinlock.h>
+#include <net/net_namespace.h>
+#include <net/netns/generic.h>
+
+struct rds_stats;
+
+struct rds_net {
+	struct net		*net;
+	struct rds_stats __percpu *stats;
+	struct rhashtable	bound;		/* bind.c: (address, port, scope) -> socket */
+	struct rhashtable	conns;		/* conn.c: struct rds_conn_key -> connection */
+	struct rhashtable	maps;		/* cong.c: local address -> congestion map */
+	struct rhashtable	mrs;		/* mr.c: (domain, rkey) -> memory region */
+
+	spinlock_t		lock;		/* the lists below, and dying; a leaf */
+	struct list_head	conn_list;
+	struct list_head	cong_waiters;	/* sockets refused for congestion since they polled */
+	bool			dying;		/* no new connection any more */
+};
+
+extern unsigned int rds_net_id;
+
+static inline struct rds_net *rds_net(const struct net *net)
+{
+	return net_generic(net, rds_net_id);
+}
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Status of RDMA operations on its way to the application, in order of completion. */
+#ifndef RDS_NOTIFY_H
+#define RDS_NOTIFY_H
+
+#include <linux/list.h>
+#include <linux/types.h>
+
+struct msghdr;
+struct rds_sock;
+
+struct rds_notify {
+	struct list_head	item;		/* rs->notifies, under rs->rcv_lock */
+	u64			token;
+	int			status;
+};
+
+/* Hand @n over to the application and wake it.  Any context. */
+void rds_notify_queue(struct rds_sock *rs, struct rds_notify *n);
+
+/* Put as many RDMA_STATUS messages into @msg as fit.  Returns how many; 0 with none queued, or
+ * with no room for one, when MSG_CTRUNC is set and all stay queued.  -EFAULT: the one that could not
+ * be stored, and those behind it, stay queued.  Sleeps.
+ */
+int rds_notify_recv(struct rds_sock *rs, struct msghdr *msg);
+
+/* The socket is being released. */
+void rds_notify_purge(struct rds_sock *rs);
+
+#endif

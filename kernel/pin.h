@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Pinned user pages, charged to their owner's RLIMIT_MEMLOCK. */
+#ifndef RDS_PIN_H
+#define RDS_PIN_H
+
+#include <linux/scatterlist.h>
+#include <linux/workqueue.h>
+#include "rds_uapi.h"
+
+struct mm_struct;
+struct rds_net;
+
+/* Zeroed: nothing pinned. */
+struct rds_pin {
+	struct rds_net	*rn;
+	struct mm_struct *mm;		/* who is charged; holds mmgrab() */
+	struct page	**pages;
+	unsigned int	nr_pages;	/* pinned and charged */
+	bool		writable;
+	struct sg_table	sgt;		/* byte-exact, one entry a page */
+	struct work_struct work;	/* for rds_pin_release_later() */
+};
+
+/* Pin the current process's @nr ranges @iov, which together touch @pages pages and have been
+ * checked (cmsg.h).  @writable: the device writes into them.
+ *
+ * Sleeps; no lock may be held.  Returns 0, or with nothing pinned or charged:
+ * -ENOMEM (the memlock limit, or no memory), -EFAULT (not mapped, or not with this access),
+ * -EOPNOTSUPP (the kernel forbids a long-term pin of this mapping).
+ */
+int rds_pin_user(struct rds_pin *pin, struct rds_net *rn, const struct rds_iovec *iov,
+		 unsigned int nr, unsigned int pages, bool writable);
+
+/* Release and uncharge.  Sleeps.  Nothing happens if nothing is pinned. */
+void rds_pin_release(struct rds_pin *pin);
+
+/* Copy @len bytes between two sets of pages, from byte @src_off of one to byte @dst_off of the
+ * other.  Both ranges must lie inside.  Does not sleep.
+ */
+void rds_pin_copy(struct rds_pin *dst, u32 dst_off, struct rds_pin *src, u32 src_off, u32 len);
+
+#endif

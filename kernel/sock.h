@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* The socket. */
+#ifndef RDS_SOCK_H
+#define RDS_SOCK_H
+
+#include <linux/rhashtable-types.h>
+#include <net/sock.h>
+#include "bind.h"
+
+struct rds_cong_map;
+struct rds_conn;
+struct rds_domain;
+struct rds_net;
+struct rds_transport;
+
+struct rds_sock {
+	struct sock		sk;		/* first */
+	struct rds_net		*rn;
+
+	/* Written under the socket lock.  bound, lmap and the key are stable once trans is seen set
+	 * by rds_sock_trans(); the peer may change at any time, hence peer_lock.
+	 */
+	const struct rds_transport *trans;	/* NULL: not bound */
+	struct rds_bind_key	bound;
+	struct rhash_head	bind_node;
+	struct rds_cong_map	*lmap;		/* of the bound address */
+
+	spinlock_t		peer_lock;	/* the peer, the two caches; a leaf */
+	bool			connected;
+	struct in6_addr		peer_addr;
+	__be16			peer_port;
+	u32			peer_scope;
+	struct rds_conn		*conn;		/* the last one used, or NULL */
+	struct rds_domain	*domain;	/* where keys are registered, or NULL */
+
+	spinlock_t		snd_lock;
+	struct list_head	sending;	/* messages not done */
+	u32			snd_bytes;	/* their payload */
+	atomic_t		ops;		/* operations that the device may be at */
+
+	spinlock_t		rcv_lock;
+	struct list_head	received;
+	struct list_head	notifies;
+	u32			rcv_bytes;
+	bool			congested;	/* our port's bit is set */
+	bool			released;	/* takes no more messages */
+
+	struct list_head	cong_item;	/* rn->cong_waiters, under rn->lock */
+	bool			cong_news;	/* a map changed since we were refused; under rn->lock */
+
+	spinlock_t		mr_lock;
+	struct list_head	mrs;
+
+	bool			recverr;
+};
+
+static inline struct rds_sock *rds_sk(const struct sock *sk)
+{
+	return (struct rds_sock *)sk;
+}
+
+/* The transport, NULL while not bound. */
+static inline const struct rds_transport *rds_sock_trans(const struct rds_sock *rs)
+{
+	return smp_load_acquire(&rs->trans);
+}
+
+/* The options count bytes of payload; the generic layer doubles what the user asks for. */
+static inline u32 rds_sndbuf(const struct rds_sock *rs)
+{
+	return READ_ONCE(rs->sk.sk_sndbuf) / 2;
+}
+
+static inline u32 rds_rcvbuf(const struct rds_sock *rs)
+{
+	return READ_ONCE(rs->sk.sk_rcvbuf) / 2;
+}
+
+/* The domain for the bound address, with a reference; found anew when its device went away.
+ * Sleeps.  ERR_PTR(-EAGAIN): no device just now.
+ */
+struct rds_domain *rds_sock_domain(struct rds_sock *rs);
+
+#endif

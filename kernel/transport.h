@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* The seam between the core and what carries messages.  Calls go down through struct
+ * rds_transport, and up through path.h, xmit.h, deliver.h, msg.h and mr.h.
+ */
+#ifndef RDS_TRANSPORT_H
+#define RDS_TRANSPORT_H
+
+#include <linux/refcount.h>
+#include <linux/types.h>
+
+struct in6_addr;
+struct rds_ep;
+struct rds_msg;
+struct rds_mr;
+struct rds_net;
+struct rds_op;
+struct rds_path;
+struct rds_transport;
+
+/* Where keys are valid: an RDMA device, or this host for loopback.  Embedded in the transport's
+ * own struct; counted there.
+ */
+struct rds_domain {
+	const struct rds_transport	*trans;
+	refcount_t			ref;
+	bool				dead;		/* the device is gone: registers nothing more */
+};
+
+struct rds_transport {
+	const char	*name;		/* as in the info records, under 15 characters */
+	int		type;		/* as SO_RDS_TRANSPORT reads it */
+	bool		loopback;	/* both ends are here: always connected, maps are shared */
+
+	/* The domain to which local address @addr belongs, with a reference; ERR_PTR(-EADDRNOTAVAIL)
+	 * if it is not this transport's.  Sleeps.
+	 */
+	struct rds_domain *(*domain_get)(struct rds_net *rn, const struct in6_addr *addr, u32 scope);
+	/* The last reference.  Any context. */
+	void (*domain_release)(struct rds_domain *domain);
+
+	/* Called by the path's worker alone, sleeping.
+	 *
+	 * connect: make an endpoint and start connecting; it posts RDS_EV_ESTABLISHED when messages can
+	 *	be sent, or is dropped.  ERR_PTR on failure.  The path makes it current when this returns:
+	 *	events posted before that are seen.
+	 * accept: go on with a request that rds_path_post_request() brought.  Error: it will be closed.
+	 * reject: refuse such a request and let it go.
+	 * step: an RDS_EP_STEP was posted.  Error: the endpoint is dropped with SETUP unless it had
+	 *	been dropped with a better reason.
+	 * close: disconnect, drain.  When it returns, the device touches no message and no memory of
+	 *	this endpoint, rds_msg_op_done() has been called for every operation posted, and all
+	 *	references to messages are dropped.  Called exactly once for each endpoint that connect
+	 *	returned or accept got, and nobody is in xmit or flush.
+	 */
+	struct rds_ep *(*connect)(struct rds_path *path);
+	int (*accept)(struct rds_ep *ep);
+	void (*reject)(struct rds_ep *ep);
+	int (*step)(struct rds_ep *ep);
+	void (*close)(struct rds_ep *ep);
+	/* The last reference: free the memory.  Any context. */
+	void (*release)(struct rds_ep *ep);
+
+	/* Called by the owner of the transmit pass, any context, not sleeping, no lock held.
+	 *
+	 * xmit: prepare as much of @msg as there is room for, operation first.  Returns 0 when all of
+	 *	it is prepared; -EAGAIN when out of room: call again with the same message (maybe in a later
+	 *	pass; each completion that makes room calls rds_path_xmit()); another error: the endpoint
+	 *	has been dropped.  Sets op->state to RDS_OP_POSTED when the operation goes out.
+	 * flush: hand everything prepared to the device, and acks that are due.
+	 */
+	int (*xmit)(struct rds_ep *ep, struct rds_msg *msg);
+	void (*flush)(struct rds_ep *ep);
+
+	/* Register mr->pin for remote reads and writes; sets mr->key.rkey, mr->cookie and
+	 * mr->handle.  Sleeps, bounded.  -ENOMEM, -EAGAIN (device away), -EIO.
+	 */
+	int (*mr_register)(struct rds_domain *domain, struct rds_mr *mr);
+	/* When it returns no peer can touch the memory any more.  Sleeps, bounded. */
+	void (*mr_unregister)(struct rds_domain *domain, struct rds_mr *mr);
+};
+
+extern const struct rds_transport rds_loop_transport;
+
+static inline struct rds_domain *rds_domain_get(struct rds_domain *domain)
+{
+	refcount_inc(&domain->ref);
+	return domain;
+}
+
+static inline void rds_domain_put(struct rds_domain *domain)
+{
+	if (domain && refcount_dec_and_test(&domain->ref))
+		domain->trans->domain_release(domain);
+}
+
+/* The transport to which a local address belongs: loopback for 127.0.0.0/8 and ::1, else the first
+ * that owns it.  Returns its domain with a reference, or ERR_PTR(-EADDRNOTAVAIL).  Sleeps.
+ */
+struct rds_domain *rds_transport_find(struct rds_net *rn, const struct in6_addr *addr, u32 scope);
+
+/* The one that was registered beside loopback (main.c), or NULL. */
+void rds_transport_register(const struct rds_transport *trans);
+void rds_transport_unregister(const struct rds_transport *trans);
+
+#endif
