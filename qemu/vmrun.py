@@ -12,7 +12,6 @@ import base64
 import collections
 import ctypes
 import fcntl
-import fnmatch
 import os
 import re
 import selectors
@@ -24,6 +23,7 @@ import tempfile
 import time
 
 import initramfs
+import results
 from initramfs import TOP, Rig
 
 BOOT_SECONDS = 240
@@ -58,31 +58,6 @@ class Script:
                 self.modules.append(header[2].split())
             elif header:
                 self.settings[header[1]] = int(header[2])
-
-
-class Results:
-    """Collects results, prints each as it comes, and keeps them in the results folder."""
-
-    def __init__(self, folder, run):
-        self.run = run
-        self.count = collections.Counter()
-        self.allowed = read_allowed_skips()
-        self.file = open(os.path.join(folder, "results"), "w")
-
-    def add(self, verdict, who, name, reason=""):
-        label = f"{self.run}{who}: {name}"
-        if verdict == "skip" and not any(fnmatch.fnmatchcase(label, pattern) for pattern in self.allowed):
-            verdict, reason = "fail", f"skipped, and qemu/allowed-skips does not list it: {reason}"
-        self.count[verdict] += 1
-        self.file.write(f"{verdict}\t{label}\t{reason}\n")
-        self.file.flush()
-        shown = {"pass": "ok   ", "fail": "FAIL ", "skip": "skip "}[verdict]
-        print(shown, label + (f" ({reason})" if reason else ""), flush=True)
-
-
-def read_allowed_skips():
-    lines = open(os.path.join(initramfs.HERE, "allowed-skips")).read().split("\n")
-    return [line.split("#")[0].strip() for line in lines if line.split("#")[0].strip()]
 
 
 def end_with_parent():
@@ -199,10 +174,10 @@ def qemu_command(machine, initrd):
 class Run:
     """One run of one VM or two, from boot to verdict."""
 
-    def __init__(self, options, folder, results, initrd, sockets):
+    def __init__(self, options, folder, record, initrd, sockets):
         self.options = options
         self.folder = folder
-        self.results = results
+        self.record = record
         self.initrd = initrd
         roles = "ab"[:options.vms]
         self.machines = [Machine(role, options, folder, sockets) for role in roles]
@@ -233,7 +208,7 @@ class Run:
 
     def result(self, verdict, machine, name, reason=""):
         machine.results += 1
-        self.results.add(verdict, self.who(machine), name, reason)
+        self.record.add(verdict, name, reason, self.who(machine))
 
     def peer(self, machine):
         return next((m for m in self.machines if m is not machine), None)
@@ -440,17 +415,14 @@ def shell(options):
 
 
 def run_once(options, name):
-    folder = os.path.join(options.results, name.replace("/", "."))
-    os.makedirs(folder, exist_ok=True)
-    for old in os.listdir(folder):
-        os.unlink(os.path.join(folder, old))
-    results = Results(folder, name)
+    folder = results.run_folder(name, options.results)
+    record = results.Results(folder, name)
     # Socket paths have room for some 100 characters: the folder is in /tmp, wherever the checkout is.
     with take_turn(options.cache), tempfile.TemporaryDirectory(prefix="rig.") as work:
         began = time.monotonic()
-        Run(options, folder, results, build_initrd(options, work), work).execute()
+        Run(options, folder, record, build_initrd(options, work), work).execute()
     print(f"# {name}: {time.monotonic() - began:.0f} s, logs in {os.path.relpath(folder)}", flush=True)
-    return results.count
+    return record.count
 
 
 def arguments():
@@ -463,7 +435,7 @@ def arguments():
     parser.add_argument("--kernel", help="folder with vmlinuz and lib/modules (default: the stock kernel)")
     # A /dev/kvm that exists need not work, and results should not depend on the machine: TCG unless asked otherwise.
     parser.add_argument("--accel", default="tcg", help="QEMU's accelerator (default: tcg)")
-    parser.add_argument("--results", default=os.environ.get("RESULTS", os.path.join(TOP, "build/results")), help="folder for logs")
+    parser.add_argument("--results", default=results.FOLDER, help="folder for logs")
     parser.add_argument("--shell", action="store_true", help="no script: a shell on this terminal")
     return parser.parse_args()
 

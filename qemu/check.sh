@@ -1,0 +1,101 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# check.sh [PATTERN...]: set up, build and run every test, or those whose name one of the patterns (as in file names)
+# matches. Ends with the line "N passed, N failed[, N skipped]"; exit code 0 only if nothing failed and something passed.
+# The names are: build, W1, backports, unit/AREA, selftests, vm/NAME, vm2/NAME, demo.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+export RESULTS=${RESULTS:-$PWD/build/results} PYTHONDONTWRITEBYTECODE=1
+patterns=("$@")
+
+wanted()
+{
+	local pattern
+	[ ${#patterns[@]} -gt 0 ] || return 0
+	for pattern in "${patterns[@]}"; do
+		# shellcheck disable=SC2053
+		[[ $1 == $pattern ]] && return 0
+	done
+	return 1
+}
+
+host_test() { /usr/bin/python3 qemu/hosttest.py "$@"; }
+
+stop()
+{
+	qemu/summary.sh "$RESULTS"
+	exit
+}
+
+# Tests that need no kernel of ours: each area's "make check" speaks TAP.
+unit_tests()
+{
+	local area
+	for area in kernel/tests userlib tools; do
+		if wanted "unit/$area" && make -s -n -C "$area" check >/dev/null 2>&1; then
+			host_test --tap "unit/$area" make -s --no-print-directory -C "$area" check
+		fi
+	done
+}
+
+# vm_test NAME RUN.SH-ARGUMENTS: a run that could not even be made must be counted, too.
+vm_test()
+{
+	local name=$1 folder
+	shift
+	qemu/run.sh "$@" && return
+	folder=$RESULTS/${name//\//.}
+	cat "$folder"/results "$folder".*/results 2>/dev/null | grep -q '^fail' && return
+	mkdir -p "$folder"
+	printf 'fail\t%s\tthe run could not be made\n' "$name" >>"$folder/results"
+}
+
+# The programs that selftests/Makefile lists, all in one VM.
+selftests()
+{
+	local script=$RESULTS/selftests.sh program
+	wanted selftests || return
+	{
+		echo "# timeout: 900"
+		echo "cd /rds/selftests"
+		make -s --no-print-directory -C selftests list | while read -r program; do
+			echo "run_tap ./$program"
+		done
+		echo "true"
+	} >"$script"
+	vm_test selftests --name selftests "$script"
+}
+
+vm_tests()
+{
+	local path name
+	for path in {selftests,userlib/test,tools/test}/{vm/*.sh,vm2/*/}; do
+		[ -e "$path" ] || continue
+		name=${path%.sh}
+		name=${name%/}
+		name=${name#selftests/}
+		if wanted "$name"; then
+			vm_test "$name" "$path"
+		fi
+	done
+}
+
+rm -rf "$RESULTS"
+mkdir -p "$RESULTS"
+
+if [ "${patterns[*]}" = unit ]; then
+	patterns=('unit/*')
+	unit_tests
+	stop
+fi
+
+tools/setup || exit 1
+host_test build make all || stop
+! wanted W1 || host_test W1 make W1
+! wanted backports || host_test backports make module-backports
+unit_tests
+selftests
+vm_tests
+! wanted demo || host_test demo make demo
+stop
