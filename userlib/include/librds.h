@@ -228,7 +228,8 @@ struct rds_snapshot {
 
 /*
  * Take the snapshot RDS_INFO_* @what; any RDS socket serves as @fd.
- * 0, or -ENOPROTOOPT (this kernel has no such snapshot), -ENOMEM.
+ * 0, or -ENOPROTOOPT (this kernel has no such snapshot), -ENOMEM, -EAGAIN (the
+ * table keeps growing), -EPROTO (an answer that cannot be).
  */
 int rds_snapshot(int fd, int what, struct rds_snapshot *snap);
 void rds_snapshot_free(struct rds_snapshot *snap);

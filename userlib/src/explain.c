@@ -81,6 +81,7 @@ static const struct explanation recv_texts[] = {
 };
 
 static const struct explanation info_texts[] = {
+	{ EAGAIN, "the table grows faster than it can be read, or its buffer could not be pinned: try again" },
 	{ ENOPROTOOPT, "the loaded kernel module does not offer this information" },
 	{ ENOENT, "the loaded kernel module has no counter of this name" },
 	{ EPROTO, "the kernel's answer has an unknown layout: is this library older than the kernel module?" },

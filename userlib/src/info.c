@@ -8,35 +8,46 @@
 /* Room for what may be added between the asking for the size and the reading. */
 #define SNAPSHOT_SLACK	4096
 
+/* A table that has grown again each time we made room for it is given up. */
+#define SNAPSHOT_TRIES	16
+
+/* Give @data the room that the kernel asked for, and some more. */
+static int make_room(char **data, socklen_t *len)
+{
+	char *grown;
+
+	if (*len > INT32_MAX - SNAPSHOT_SLACK)
+		return -ENOMEM;
+	*len += SNAPSHOT_SLACK;
+	grown = realloc(*data, *len);
+	if (!grown)
+		return -ENOMEM;
+	*data = grown;
+	return 0;
+}
+
 int rds_snapshot(int fd, int what, struct rds_snapshot *snap)
 {
+	int saved_errno = errno;
+	int ret = -ENOSPC, try;
+	char *data = NULL;
 	socklen_t len = 0;
-	char *data = NULL, *grown;
-	int stride;
 
-	for (;;) {
-		stride = rds_syscall(getsockopt(fd, SOL_RDS, what, data, &len));
-		if (stride != -ENOSPC)
-			break;
-		if (len > INT32_MAX - SNAPSHOT_SLACK) {
-			stride = -ENOMEM;
-			break;
-		}
-		len += SNAPSHOT_SLACK;
-		grown = realloc(data, len);
-		if (!grown) {
-			stride = -ENOMEM;
-			break;
-		}
-		data = grown;
+	for (try = 0; ret == -ENOSPC && try < SNAPSHOT_TRIES; try++) {
+		ret = rds_syscall(getsockopt(fd, SOL_RDS, what, data, &len));
+		if (ret == -ENOSPC && make_room(&data, &len))
+			ret = -ENOMEM;
 	}
-	if (stride <= 0) {
+	errno = saved_errno;
+	if (ret <= 0) {
 		free(data);
-		return stride ? stride : -EPROTO;
+		if (ret == -ENOSPC)
+			return -EAGAIN;
+		return ret ? ret : -EPROTO;
 	}
 	snap->data = data;
-	snap->stride = stride;
-	snap->count = len / stride;
+	snap->stride = ret;
+	snap->count = len / ret;
 	return 0;
 }
 
