@@ -1,0 +1,389 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* Congested ports: abi section 5 row 21, section 9, section 10 (rcvbuf). */
+#include "rds_test.h"
+
+#define RCVBUF	4096
+#define CHUNK	512
+#define TOO_MANY	20000	/* messages that no receive buffer of ours takes */
+
+FIXTURE(cong) {
+	struct rds_pair	p;
+	unsigned int	sent;	/* messages that send accepted */
+	unsigned int	got;	/* messages that were read */
+};
+RDS_BED_VARIANTS(cong);
+
+FIXTURE_SETUP(cong)
+{
+	pair_open(_metadata, &self->p, variant->bed);
+	set_int(_metadata, self->p.rx, SOL_SOCKET, SO_RCVBUF, RCVBUF);
+}
+
+FIXTURE_TEARDOWN(cong)
+{
+	pair_close(&self->p);
+}
+
+static ssize_t send_numbered(FIXTURE_DATA(cong) *self, int fd, int flags)
+{
+	char chunk[CHUNK] = "";
+	ssize_t n;
+
+	memcpy(chunk, &self->sent, sizeof(self->sent));
+	n = rds_send(fd, &self->p.rx_addr, chunk, sizeof(chunk), flags);
+	if (n > 0)
+		self->sent++;
+	return n;
+}
+
+/* Send until the port is congested.  Filling one's own send buffer is another
+ * condition (EAGAIN); it passes with the peer's acknowledgements.
+ */
+static void congest(struct __test_metadata *_metadata, FIXTURE_DATA(cong) *self)
+{
+	int64_t end = now_ms() + RDS_WAIT_MS;
+	ssize_t n;
+
+	do {
+		n = send_numbered(self, self->p.tx, MSG_DONTWAIT);
+		if (n == -EAGAIN)
+			ready(self->p.tx, POLLOUT, 1000);
+	} while ((n > 0 || n == -EAGAIN) && now_ms() < end && self->sent < TOO_MANY);
+	ASSERT_EQ(-ENOBUFS, n);
+}
+
+/* Read everything that was accepted: nothing lost, nothing twice, in order. */
+static void drain(struct __test_metadata *_metadata, FIXTURE_DATA(cong) *self)
+{
+	char chunk[CHUNK];
+	unsigned int seq;
+
+	while (self->got < self->sent) {
+		ASSERT_EQ(CHUNK, rds_recv_wait(self->p.rx, chunk, sizeof(chunk), NULL));
+		memcpy(&seq, chunk, sizeof(seq));
+		ASSERT_EQ(self->got, seq);
+		self->got++;
+	}
+	EXPECT_EQ(-EAGAIN, rds_recv(self->p.rx, chunk, sizeof(chunk), MSG_DONTWAIT, NULL));
+}
+
+/* Send one message as a poll-driven program does, after the port was drained. */
+static void send_when_clear(struct __test_metadata *_metadata, FIXTURE_DATA(cong) *self)
+{
+	ssize_t n;
+	int tries;
+
+	for (tries = 0; tries < 20; tries++) {
+		n = send_numbered(self, self->p.tx, MSG_DONTWAIT);
+		if (n != -ENOBUFS)
+			break;
+		ASSERT_NE(0, ready(self->p.tx, POLLIN, RDS_WAIT_MS));
+	}
+	ASSERT_EQ(CHUNK, n);
+}
+
+TEST_F_TIMEOUT(cong, abi5_21_enobufs_then_clear, RDS_SLOW_TEST)
+{
+	congest(_metadata, self);
+	/* rcvbuf is soft, but it is what makes the port congested */
+	EXPECT_GT(self->sent * CHUNK, RCVBUF);
+	drain(_metadata, self);
+	send_when_clear(_metadata, self);
+	drain(_metadata, self);
+}
+
+TEST_F_TIMEOUT(cong, abi5_21_nonblocking_flag, RDS_SLOW_TEST)
+{
+	congest(_metadata, self);
+	ASSERT_EQ(0, fcntl(self->p.tx, F_SETFL, O_NONBLOCK));
+	EXPECT_EQ(-ENOBUFS, send_numbered(self, self->p.tx, 0));
+}
+
+TEST_F_TIMEOUT(cong, D31b_pollout_stays_and_others_unaffected, RDS_SLOW_TEST)
+{
+	union rds_addr other_addr = addr_with_port(&self->p.rx_addr, 0);
+	int other = open_bound(_metadata, &other_addr);
+	char c;
+
+	congest(_metadata, self);
+	EXPECT_EQ(POLLOUT, ready(self->p.tx, POLLOUT, RDS_WAIT_MS));
+	EXPECT_EQ(-ENOBUFS, send_numbered(self, self->p.tx, MSG_DONTWAIT));
+	EXPECT_EQ(1, rds_send(self->p.tx, &other_addr, "x", 1, MSG_DONTWAIT));
+	EXPECT_EQ(1, rds_recv_wait(other, &c, 1, NULL));
+	drain(_metadata, self);
+	send_when_clear(_metadata, self);
+	close(other);
+}
+
+TEST_F_TIMEOUT(cong, abi10_cleared_below_half_of_rcvbuf, RDS_SLOW_TEST)
+{
+	char chunk[CHUNK];
+
+	congest(_metadata, self);
+	/* one message less is still above half of the buffer */
+	ASSERT_EQ(CHUNK, rds_recv_wait(self->p.rx, chunk, sizeof(chunk), NULL));
+	self->got++;
+	EXPECT_EQ(-ENOBUFS, send_numbered(self, self->p.tx, MSG_DONTWAIT));
+	/* bring what is queued under half */
+	while ((self->sent - self->got) * CHUNK >= RCVBUF / 2) {
+		ASSERT_EQ(CHUNK, rds_recv_wait(self->p.rx, chunk, sizeof(chunk), NULL));
+		self->got++;
+	}
+	send_when_clear(_metadata, self);
+}
+
+TEST_F_TIMEOUT(cong, abi15_close_clears_the_port, RDS_SLOW_TEST)
+{
+	congest(_metadata, self);
+	close(self->p.rx);
+	self->p.rx = open_bound(_metadata, &self->p.rx_addr);
+	self->got = self->sent;
+	send_when_clear(_metadata, self);
+	drain(_metadata, self);
+}
+
+/* --- blocking --- */
+
+static void on_signal(int sig) {}
+
+struct blocked {
+	FIXTURE_DATA(cong)	*self;
+	volatile pid_t		tid;
+	ssize_t			result;
+};
+
+static void *send_blocking(void *arg)
+{
+	struct blocked *b = arg;
+
+	b->tid = my_tid();
+	b->result = send_numbered(b->self, b->self->p.tx, 0);
+	return NULL;
+}
+
+static pthread_t start_blocked(struct __test_metadata *_metadata, struct blocked *b)
+{
+	pthread_t thread;
+
+	ASSERT_EQ(0, pthread_create(&thread, NULL, send_blocking, b));
+	while (!b->tid)
+		nap();
+	ASSERT_TRUE(thread_sleeps(b->tid));
+	return thread;
+}
+
+TEST_F_TIMEOUT(cong, abi5_21_blocking_waits_for_room, RDS_SLOW_TEST)
+{
+	struct blocked b = { .self = self };
+	pthread_t thread;
+
+	congest(_metadata, self);
+	thread = start_blocked(_metadata, &b);
+	drain(_metadata, self);
+	ASSERT_EQ(0, pthread_join(thread, NULL));
+	EXPECT_EQ(CHUNK, b.result);
+	drain(_metadata, self);
+}
+
+TEST_F_TIMEOUT(cong, abi5_21_blocking_signal, RDS_SLOW_TEST)
+{
+	struct sigaction act = { .sa_handler = on_signal };
+	struct blocked b = { .self = self };
+	pthread_t thread;
+
+	ASSERT_EQ(0, sigaction(SIGUSR1, &act, NULL));
+	congest(_metadata, self);
+	thread = start_blocked(_metadata, &b);
+	ASSERT_EQ(0, pthread_kill(thread, SIGUSR1));
+	ASSERT_EQ(0, pthread_join(thread, NULL));
+	EXPECT_EQ(-EINTR, b.result);
+}
+
+TEST_F_TIMEOUT(cong, abi5_21_better_sndtimeo, RDS_SLOW_TEST)
+{
+	int64_t start;
+
+	congest(_metadata, self);
+	set_timeo(_metadata, self->p.tx, SO_SNDTIMEO, 300);
+	start = now_ms();
+	EXPECT_EQ(-ETIMEDOUT, send_numbered(self, self->p.tx, 0));
+	EXPECT_GE(now_ms() - start, 290);
+}
+
+/* --- polling --- */
+
+struct sleeper {
+	int		fd;
+	volatile pid_t	tid;
+	volatile short	events;
+};
+
+static void *sleep_in_poll(void *arg)
+{
+	struct sleeper *s = arg;
+
+	s->tid = my_tid();
+	s->events = ready(s->fd, POLLIN, -1);
+	return NULL;
+}
+
+static pthread_t start_sleeper(struct __test_metadata *_metadata, struct sleeper *s)
+{
+	pthread_t thread;
+
+	/* what a fresh socket may report once is not what we wait for */
+	ready(s->fd, POLLIN, 0);
+	ASSERT_EQ(0, pthread_create(&thread, NULL, sleep_in_poll, s));
+	while (!s->tid)
+		nap();
+	ASSERT_TRUE(thread_sleeps(s->tid));
+	return thread;
+}
+
+/* One message through the connection, so that its first map is behind us. */
+static void warm_up(struct __test_metadata *_metadata, FIXTURE_DATA(cong) *self)
+{
+	ASSERT_EQ(CHUNK, send_numbered(self, self->p.tx, 0));
+	drain(_metadata, self);
+}
+
+TEST_F_TIMEOUT(cong, D33_sleeper_from_before_is_woken, RDS_SLOW_TEST)
+{
+	struct sleeper s = { .fd = self->p.tx };
+	pthread_t thread;
+
+	warm_up(_metadata, self);
+	thread = start_sleeper(_metadata, &s);
+	congest(_metadata, self);
+	drain(_metadata, self);
+	ASSERT_EQ(0, pthread_join(thread, NULL));
+	EXPECT_TRUE(s.events & POLLIN);
+}
+
+TEST_F_TIMEOUT(cong, D33_sockets_without_congestion_sleep_on, RDS_SLOW_TEST)
+{
+	union rds_addr other_addr = addr_with_port(&self->p.tx_addr, 0);
+	int other = open_bound(_metadata, &other_addr);
+	struct sleeper s = { .fd = other };
+	pthread_t thread;
+	char c;
+
+	warm_up(_metadata, self);
+	thread = start_sleeper(_metadata, &s);
+	congest(_metadata, self);
+	drain(_metadata, self);
+	send_when_clear(_metadata, self);
+	/* the map that cleared the port has been seen by its sender, not by this one */
+	EXPECT_EQ(0, s.events);
+	ASSERT_EQ(1, rds_send(self->p.rx, &other_addr, "x", 1, 0));
+	ASSERT_EQ(0, pthread_join(thread, NULL));
+	EXPECT_EQ(1, rds_recv(other, &c, 1, MSG_DONTWAIT, NULL));
+	close(other);
+}
+
+/* --- D30: many senders, one slow reader that comes and goes --- */
+
+#define SENDERS		8
+#define PER_SENDER	300
+
+struct flood {
+	union rds_addr	from;
+	union rds_addr	to;
+	int		fd;
+	ssize_t		error;
+	volatile bool	*stop;
+};
+
+static void *flood(void *arg)
+{
+	struct flood *f = arg;
+	char chunk[CHUNK] = "";
+	int i = 0;
+	ssize_t n;
+
+	while (i < PER_SENDER && !*f->stop) {
+		n = rds_send(f->fd, &f->to, chunk, sizeof(chunk), MSG_DONTWAIT);
+		if (n == -ENOBUFS || n == -EAGAIN) {
+			ready(f->fd, POLLIN, 20);
+			continue;
+		}
+		if (n != CHUNK) {
+			f->error = n;
+			break;
+		}
+		i++;
+	}
+	return NULL;
+}
+
+static void start_flood(struct __test_metadata *_metadata, FIXTURE_DATA(cong) *self,
+			struct flood *f, pthread_t *thread, volatile bool *stop)
+{
+	int i;
+
+	for (i = 0; i < SENDERS; i++) {
+		f[i] = (struct flood){ addr_with_port(&self->p.tx_addr, 0), self->p.rx_addr,
+				       .stop = stop };
+		f[i].fd = open_bound(_metadata, &f[i].from);
+		ASSERT_EQ(0, pthread_create(&thread[i], NULL, flood, &f[i]));
+	}
+}
+
+static void join_flood(struct __test_metadata *_metadata, struct flood *f, pthread_t *thread)
+{
+	int i;
+
+	for (i = 0; i < SENDERS; i++) {
+		ASSERT_EQ(0, pthread_join(thread[i], NULL));
+		EXPECT_EQ(0, f[i].error);
+		close(f[i].fd);
+	}
+}
+
+TEST_F_TIMEOUT(cong, D30_slow_reader_gets_everything, RDS_SLOW_TEST)
+{
+	volatile bool stop = false;
+	pthread_t thread[SENDERS];
+	struct flood f[SENDERS];
+	char chunk[CHUNK];
+	int i;
+
+	start_flood(_metadata, self, f, thread, &stop);
+	for (i = 0; i < SENDERS * PER_SENDER; i++) {
+		ASSERT_EQ(CHUNK, rds_recv_wait(self->p.rx, chunk, sizeof(chunk), NULL));
+	}
+	join_flood(_metadata, f, thread);
+	EXPECT_EQ(-EAGAIN, rds_recv(self->p.rx, chunk, sizeof(chunk), MSG_DONTWAIT, NULL));
+}
+
+TEST_F_TIMEOUT(cong, D30_receiver_comes_and_goes, RDS_SLOW_TEST)
+{
+	volatile bool stop = false;
+	pthread_t thread[SENDERS];
+	struct flood f[SENDERS];
+	int64_t end = now_ms() + 3 * RDS_WAIT_MS;
+	char chunk[CHUNK];
+	int round, i;
+	ssize_t n;
+
+	start_flood(_metadata, self, f, thread, &stop);
+	for (round = 0; round < 100; round++) {
+		for (i = 0; i < 10; i++)
+			rds_recv(self->p.rx, chunk, sizeof(chunk), MSG_DONTWAIT, NULL);
+		close(self->p.rx);
+		self->p.rx = open_bound(_metadata, &self->p.rx_addr);
+		set_int(_metadata, self->p.rx, SOL_SOCKET, SO_RCVBUF, RCVBUF);
+	}
+	stop = true;
+	join_flood(_metadata, f, thread);
+	/* whatever is left over and still under way, the port works in the end */
+	do {
+		n = send_numbered(self, self->p.tx, MSG_DONTWAIT);
+		ready(self->p.rx, POLLIN, 20);
+		while (rds_recv(self->p.rx, chunk, sizeof(chunk), MSG_DONTWAIT, NULL) > 0)
+			;
+	} while ((n == -ENOBUFS || n == -EAGAIN) && now_ms() < end);
+	EXPECT_EQ(CHUNK, n);
+}
+
+TEST_HARNESS_MAIN

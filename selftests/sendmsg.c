@@ -1,0 +1,486 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* abi section 5: sendmsg(), its checks in their order, sizes, and waiting for room. */
+#include "rds_test.h"
+
+/* --- order of checks: a message that breaks several rules reports the first --- */
+
+enum fault {
+	F_FLAG		= 1 << 0,	/* row 1 */
+	F_NAME		= 1 << 1,	/* row 2 */
+	F_UNBOUND	= 1 << 2,	/* row 3 */
+	F_NO_PEER	= 1 << 3,	/* row 3 */
+	F_FAMILY	= 1 << 4,	/* row 4 */
+	F_MALFORMED	= 1 << 5,	/* row 6 */
+	F_SHORT_ARGS	= 1 << 6,	/* row 6 */
+	F_OVER_1M	= 1 << 7,	/* row 7 */
+	F_REMOTE_1M	= 1 << 8,	/* row 7 */
+	F_OVER_SNDBUF	= 1 << 9,	/* row 8 */
+	F_NO_LOCAL	= 1 << 10,	/* row 10 */
+	F_UNKNOWN	= 1 << 11,	/* row 11 */
+	F_MIXED		= 1 << 12,	/* row 13 */
+	F_PAYLOAD	= 1 << 13,	/* row 14 */
+};
+
+FIXTURE(order) {
+	int			fd;
+	void			*hole;
+	struct rds_msg_out	m;
+};
+FIXTURE_VARIANT(order) {
+	int	faults;
+	int	error;
+};
+
+FIXTURE_VARIANT_ADD(order, row1) { F_FLAG, EOPNOTSUPP };
+FIXTURE_VARIANT_ADD(order, row1_2) { F_FLAG | F_NAME, EOPNOTSUPP };
+FIXTURE_VARIANT_ADD(order, row1_3) { F_FLAG | F_UNBOUND, EOPNOTSUPP };
+FIXTURE_VARIANT_ADD(order, row1_7) { F_FLAG | F_OVER_1M, EOPNOTSUPP };
+FIXTURE_VARIANT_ADD(order, row2) { F_NAME, EINVAL };
+FIXTURE_VARIANT_ADD(order, row2_3) { F_NAME | F_UNBOUND, EINVAL };
+FIXTURE_VARIANT_ADD(order, row2_7) { F_NAME | F_OVER_1M, EINVAL };
+FIXTURE_VARIANT_ADD(order, row3_unbound) { F_UNBOUND, ENOTCONN };
+FIXTURE_VARIANT_ADD(order, row3_no_peer) { F_NO_PEER, ENOTCONN };
+FIXTURE_VARIANT_ADD(order, row3_6) { F_UNBOUND | F_MALFORMED, ENOTCONN };
+FIXTURE_VARIANT_ADD(order, row3_7) { F_NO_PEER | F_OVER_1M, ENOTCONN };
+FIXTURE_VARIANT_ADD(order, row4) { F_FAMILY, EOPNOTSUPP };
+FIXTURE_VARIANT_ADD(order, row4_6) { F_FAMILY | F_MALFORMED, EOPNOTSUPP };
+FIXTURE_VARIANT_ADD(order, row4_7) { F_FAMILY | F_OVER_1M, EOPNOTSUPP };
+FIXTURE_VARIANT_ADD(order, row6) { F_MALFORMED, EINVAL };
+FIXTURE_VARIANT_ADD(order, row6_short_args) { F_SHORT_ARGS, EINVAL };
+FIXTURE_VARIANT_ADD(order, row6_7) { F_MALFORMED | F_OVER_1M, EINVAL };
+FIXTURE_VARIANT_ADD(order, row6_14) { F_MALFORMED | F_PAYLOAD, EINVAL };
+FIXTURE_VARIANT_ADD(order, row7) { F_OVER_1M, EMSGSIZE };
+FIXTURE_VARIANT_ADD(order, row7_remote) { F_REMOTE_1M, EMSGSIZE };
+FIXTURE_VARIANT_ADD(order, row7_14) { F_OVER_1M | F_PAYLOAD, EMSGSIZE };
+FIXTURE_VARIANT_ADD(order, row8) { F_OVER_SNDBUF, EMSGSIZE };
+FIXTURE_VARIANT_ADD(order, row8_10) { F_OVER_SNDBUF | F_NO_LOCAL, EMSGSIZE };
+FIXTURE_VARIANT_ADD(order, row8_11) { F_OVER_SNDBUF | F_UNKNOWN, EMSGSIZE };
+FIXTURE_VARIANT_ADD(order, row8_14) { F_OVER_SNDBUF | F_PAYLOAD, EMSGSIZE };
+FIXTURE_VARIANT_ADD(order, row10) { F_NO_LOCAL, EINVAL };
+FIXTURE_VARIANT_ADD(order, row10_14) { F_NO_LOCAL | F_PAYLOAD, EINVAL };
+FIXTURE_VARIANT_ADD(order, row11) { F_UNKNOWN, EINVAL };
+FIXTURE_VARIANT_ADD(order, row11_14) { F_UNKNOWN | F_PAYLOAD, EINVAL };
+FIXTURE_VARIANT_ADD(order, row13) { F_MIXED, EINVAL };
+FIXTURE_VARIANT_ADD(order, row13_14) { F_MIXED | F_PAYLOAD, EINVAL };
+FIXTURE_VARIANT_ADD(order, row14) { F_PAYLOAD, EFAULT };
+
+FIXTURE_SETUP(order)
+{
+	union rds_addr a = addr_make("127.0.0.1", 0);
+
+	self->hole = unmapped_page(_metadata);
+	self->fd = variant->faults & F_UNBOUND ? rds_socket() : open_bound(_metadata, &a);
+	ASSERT_GE(self->fd, 0);
+}
+
+FIXTURE_TEARDOWN(order)
+{
+	close(self->fd);
+}
+
+static void order_name(struct rds_msg_out *m, int faults)
+{
+	if (faults & F_FAMILY)
+		m->to = addr_make("::1", 7000);
+	else if (faults & F_NAME)
+		m->to = addr_make("0.0.0.0", 7000);
+	else
+		m->to = addr_make("127.0.0.1", 7000);
+	m->hdr.msg_name = faults & F_NO_PEER ? NULL : &m->to;
+	m->hdr.msg_namelen = faults & F_NO_PEER ? 0 : addr_len(&m->to);
+}
+
+static void order_control(struct rds_msg_out *m, int faults)
+{
+	struct rds_iovec iov = { .addr = (uintptr_t)m, .bytes = 16 };
+	uint64_t remote = faults & F_REMOTE_1M ? RDS_MAX_MSG + 1 : 16;
+	rds_rdma_cookie_t cookie = 1;
+
+	if (faults & (F_NO_LOCAL | F_REMOTE_1M | F_MIXED))
+		msg_rdma(m, cookie, 0, remote, &iov, faults & F_NO_LOCAL ? 0 : 1, 0, 0);
+	if (faults & F_MIXED)
+		msg_cmsg(m, SOL_RDS, RDS_CMSG_RDMA_DEST, &cookie, sizeof(cookie));
+	if (faults & F_UNKNOWN)
+		msg_cmsg(m, SOL_RDS, 99, &cookie, sizeof(cookie));
+	if (faults & F_SHORT_ARGS)
+		msg_cmsg(m, SOL_RDS, RDS_CMSG_RDMA_ARGS, m, sizeof(struct rds_rdma_args) - 8);
+	if (faults & F_MALFORMED)
+		msg_cmsg(m, SOL_RDS, RDS_CMSG_RDMA_DEST, &cookie, 8)->cmsg_len = 4096;
+}
+
+TEST_F(order, abi5_checks_in_order)
+{
+	struct rds_msg_out *m = &self->m;
+
+	msg_init(m, NULL, "", 1);
+	order_name(m, variant->faults);
+	order_control(m, variant->faults);
+	if (variant->faults & (F_OVER_1M | F_OVER_SNDBUF | F_PAYLOAD)) {
+		m->iov.iov_base = mmap(NULL, RDS_MAX_MSG + 1, PROT_READ,
+				       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		ASSERT_NE(MAP_FAILED, m->iov.iov_base);
+	}
+	if (variant->faults & F_OVER_SNDBUF)
+		m->iov.iov_len = 300000;
+	if (variant->faults & F_OVER_1M)
+		m->iov.iov_len = RDS_MAX_MSG + 1;
+	if (variant->faults & F_PAYLOAD)
+		m->iov.iov_base = self->hole;
+	EXPECT_EQ(-variant->error,
+		  msg_send(self->fd, m, variant->faults & F_FLAG ? MSG_OOB : 0));
+}
+
+/* --- row 1: each refused flag --- */
+
+FIXTURE(flag) {};
+FIXTURE_VARIANT(flag) { int flag; };
+FIXTURE_VARIANT_ADD(flag, oob) { MSG_OOB };
+FIXTURE_VARIANT_ADD(flag, confirm) { MSG_CONFIRM };
+FIXTURE_VARIANT_ADD(flag, dontroute) { MSG_DONTROUTE };
+FIXTURE_VARIANT_ADD(flag, fastopen) { MSG_FASTOPEN };
+FIXTURE_SETUP(flag) {}
+FIXTURE_TEARDOWN(flag) {}
+
+TEST_F(flag, abi5_1_refused)
+{
+	union rds_addr a = addr_make("127.0.0.1", 0);
+	int fd = open_bound(_metadata, &a);
+
+	EXPECT_EQ(-EOPNOTSUPP, rds_send(fd, &a, "x", 1, variant->flag));
+}
+
+/* --- row 2: each bad name --- */
+
+FIXTURE(name) {};
+FIXTURE_VARIANT(name) {
+	const char	*addr;
+	int		len;	/* 0: the natural one */
+	int		family;	/* 0: that of @addr */
+};
+FIXTURE_VARIANT_ADD(name, len_1) { "127.0.0.1", .len = 1 };
+FIXTURE_VARIANT_ADD(name, len_15) { "127.0.0.1", .len = 15 };
+FIXTURE_VARIANT_ADD(name, len_27_in6) { "::1", .len = 27 };
+FIXTURE_VARIANT_ADD(name, af_unix) { "127.0.0.1", .family = AF_UNIX };
+FIXTURE_VARIANT_ADD(name, af_rds) { "127.0.0.1", .family = AF_RDS };
+FIXTURE_VARIANT_ADD(name, any) { "0.0.0.0" };
+FIXTURE_VARIANT_ADD(name, broadcast) { "255.255.255.255" };
+FIXTURE_VARIANT_ADD(name, multicast) { "224.0.0.1" };
+FIXTURE_VARIANT_ADD(name, any6) { "::" };
+FIXTURE_VARIANT_ADD(name, multicast6) { "ff02::1" };
+FIXTURE_VARIANT_ADD(name, mapped_any) { "::ffff:0.0.0.0" };
+FIXTURE_VARIANT_ADD(name, mapped_multicast) { "::ffff:224.0.0.1" };
+FIXTURE_VARIANT_ADD(name, mapped_broadcast) { "::ffff:255.255.255.255" };
+FIXTURE_VARIANT_ADD(name, link_local_no_scope) { "fe80::1" };
+FIXTURE_SETUP(name) {}
+FIXTURE_TEARDOWN(name) {}
+
+TEST_F(name, abi5_2_refused)
+{
+	union rds_addr a = addr_make("127.0.0.1", 0), to = addr_make(variant->addr, 7000);
+	int fd = open_bound(_metadata, &a);
+	struct rds_msg_out m;
+
+	msg_init(&m, &to, "x", 1);
+	if (variant->len)
+		m.hdr.msg_namelen = variant->len;
+	if (variant->family)
+		m.to.sa.sa_family = variant->family;
+	EXPECT_EQ(-EINVAL, msg_send(fd, &m, 0));
+}
+
+TEST(abi5_4_mixed_families)
+{
+	union rds_addr a4 = addr_make("127.0.0.1", 0), a6 = addr_make("::1", 0);
+	union rds_addr mapped = addr_make("::ffff:127.0.0.1", 0);
+	int fd4 = open_bound(_metadata, &a4), fd6 = open_bound(_metadata, &a6);
+	char c = 0;
+
+	EXPECT_EQ(-EOPNOTSUPP, rds_send(fd4, &a6, "x", 1, 0));
+	EXPECT_EQ(-EOPNOTSUPP, rds_send(fd6, &a4, "x", 1, 0));
+	/* v4-mapped is IPv4 */
+	mapped = addr_with_port(&mapped, addr_port(&a4));
+	EXPECT_EQ(-EOPNOTSUPP, rds_send(fd6, &mapped, "x", 1, 0));
+	EXPECT_EQ(1, rds_send(fd4, &mapped, "m", 1, 0));
+	EXPECT_EQ(1, rds_recv_wait(fd4, &c, 1, NULL));
+	EXPECT_EQ('m', c);
+}
+
+/* --- what is delivered --- */
+
+FIXTURE(pair) {
+	struct rds_pair p;
+};
+RDS_BED_VARIANTS(pair);
+RDS_BED_VARIANT_RXE6(pair);
+
+FIXTURE_SETUP(pair)
+{
+	pair_open(_metadata, &self->p, variant->bed);
+}
+
+FIXTURE_TEARDOWN(pair)
+{
+	pair_close(&self->p);
+}
+
+TEST_F(pair, abi5_sizes)
+{
+	static const size_t sizes[] = { 1, 2, 63, 64, 65, 4047, 4048, 4049, 4095, 4096, 4097, 8192,
+					12289, 65535, 65536, 65537, 100000 };
+	static char out[100000], in[100001];
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		fill(out, sizes[i], i);
+		ASSERT_EQ(sizes[i], rds_send(self->p.tx, &self->p.rx_addr, out, sizes[i], 0));
+		memset(in, 0, sizeof(in));
+		ASSERT_EQ(sizes[i], rds_recv_wait(self->p.rx, in, sizeof(in), NULL));
+		EXPECT_EQ(0, memcmp(out, in, sizes[i]));
+		EXPECT_EQ(0, in[sizes[i]]);
+	}
+}
+
+TEST_F(pair, abi5_zero_length)
+{
+	struct rds_msg_in in;
+	char c = 'u';
+
+	ASSERT_EQ(0, rds_send(self->p.tx, &self->p.rx_addr, NULL, 0, 0));
+	ASSERT_EQ(0, rds_recv_wait(self->p.rx, &c, 1, &in));
+	EXPECT_TRUE(addr_equal(&self->p.tx_addr, &in.from));
+	EXPECT_EQ('u', c);
+}
+
+TEST_F(pair, abi5_many_iovecs)
+{
+	static char out[1024 * 7], in[sizeof(out) + 1];
+	struct iovec iov[1024];
+	struct rds_msg_out m;
+	int i;
+
+	fill(out, sizeof(out), 3);
+	for (i = 0; i < 1024; i++)
+		iov[i] = (struct iovec){ out + i * 7, 7 };
+	msg_init(&m, &self->p.rx_addr, NULL, 0);
+	m.hdr.msg_iov = iov;
+	m.hdr.msg_iovlen = 1024;
+	ASSERT_EQ(sizeof(out), msg_send(self->p.tx, &m, 0));
+	ASSERT_EQ(sizeof(out), rds_recv_wait(self->p.rx, in, sizeof(in), NULL));
+	EXPECT_EQ(0, memcmp(out, in, sizeof(out)));
+}
+
+TEST_F(pair, abi5_control_of_other_levels_is_skipped)
+{
+	struct rds_msg_out m;
+	int value = 1;
+	char c;
+
+	msg_init(&m, &self->p.rx_addr, "x", 1);
+	msg_cmsg(&m, SOL_SOCKET, 77, &value, sizeof(value));
+	msg_cmsg(&m, IPPROTO_IP, RDS_CMSG_RDMA_ARGS, &value, sizeof(value));
+	EXPECT_EQ(1, msg_send(self->p.tx, &m, 0));
+	EXPECT_EQ(1, rds_recv_wait(self->p.rx, &c, 1, NULL));
+}
+
+TEST_F(pair, abi5_8_exactly_sndbuf)
+{
+	static char buf[20001];
+
+	set_int(_metadata, self->p.tx, SOL_SOCKET, SO_SNDBUF, 20000);
+	EXPECT_EQ(-EMSGSIZE, rds_send(self->p.tx, &self->p.rx_addr, buf, 20001, 0));
+	EXPECT_EQ(20000, rds_send(self->p.tx, &self->p.rx_addr, buf, 20000, 0));
+	EXPECT_EQ(20000, rds_recv_wait(self->p.rx, buf, sizeof(buf), NULL));
+}
+
+TEST_F_TIMEOUT(pair, abi5_7_exactly_1M, RDS_SLOW_TEST)
+{
+	char *out = map_guarded(_metadata, RDS_MAX_MSG + 1), *in = map_guarded(_metadata, RDS_MAX_MSG);
+
+	fill(out, RDS_MAX_MSG + 1, 4);
+	set_int(_metadata, self->p.tx, SOL_SOCKET, SO_SNDBUFFORCE, 2 * RDS_MAX_MSG);
+	EXPECT_EQ(-EMSGSIZE, rds_send(self->p.tx, &self->p.rx_addr, out, RDS_MAX_MSG + 1, 0));
+	ASSERT_EQ(RDS_MAX_MSG, rds_send(self->p.tx, &self->p.rx_addr, out, RDS_MAX_MSG, 0));
+	ASSERT_EQ(RDS_MAX_MSG, rds_recv_wait(self->p.rx, in, RDS_MAX_MSG, NULL));
+	EXPECT_EQ(0, memcmp(out, in, RDS_MAX_MSG));
+}
+
+TEST_F(pair, abi5_payload_fault_sends_nothing)
+{
+	size_t page = page_size();
+	char *buf = map_guarded(_metadata, 3 * page), c = 0;
+
+	ASSERT_EQ(0, mprotect(buf + page, page, PROT_NONE));
+	EXPECT_EQ(-EFAULT, rds_send(self->p.tx, &self->p.rx_addr, buf, 3 * page, 0));
+	EXPECT_EQ(-EFAULT, rds_send(self->p.tx, &self->p.rx_addr, buf + page - 1, 2, 0));
+	ASSERT_EQ(1, rds_send(self->p.tx, &self->p.rx_addr, "k", 1, 0));
+	ASSERT_EQ(1, rds_recv_wait(self->p.rx, &c, 1, NULL));
+	EXPECT_EQ('k', c);
+}
+
+TEST_F(pair, abi5_unbound_port_drops)
+{
+	union rds_addr nobody = addr_with_port(&self->p.rx_addr, 0);
+	int fd = open_bound(_metadata, &nobody);
+	char c = 0;
+
+	close(fd);
+	EXPECT_EQ(1, rds_send(self->p.tx, &nobody, "x", 1, 0));
+	nobody = addr_with_port(&nobody, 1);
+	EXPECT_EQ(1, rds_send(self->p.tx, &nobody, "x", 1, 0));
+	/* the connection goes on */
+	ASSERT_EQ(1, rds_send(self->p.tx, &self->p.rx_addr, "y", 1, 0));
+	ASSERT_EQ(1, rds_recv_wait(self->p.rx, &c, 1, NULL));
+	EXPECT_EQ('y', c);
+}
+
+TEST_F(pair, abi5_port_0_is_ping)
+{
+	union rds_addr ping = addr_with_port(&self->p.rx_addr, 0);
+	struct rds_msg_in in;
+	char c;
+
+	ASSERT_EQ(0, rds_send(self->p.tx, &ping, NULL, 0, 0));
+	ASSERT_EQ(0, rds_recv_wait(self->p.tx, &c, 1, &in));
+	EXPECT_TRUE(addr_equal(&ping, &in.from));
+}
+
+TEST_F_TIMEOUT(pair, abi7_fifo_per_sender, RDS_SLOW_TEST)
+{
+	unsigned int i, seq, next_in = 0, total = 2000;
+	char buf[700];
+	ssize_t n;
+
+	for (i = 0; i < total; i++) {
+		memcpy(buf, &i, sizeof(i));
+		n = rds_send(self->p.tx, &self->p.rx_addr, buf, sizeof(i) + i % 600, 0);
+		ASSERT_EQ(sizeof(i) + i % 600, n);
+		/* stay below the receive buffer, so that congestion plays no part */
+		while (next_in + 50 <= i + 1) {
+			n = rds_recv_wait(self->p.rx, buf, sizeof(buf), NULL);
+			memcpy(&seq, buf, sizeof(seq));
+			ASSERT_EQ(next_in, seq);
+			ASSERT_EQ(sizeof(i) + next_in % 600, n);
+			next_in++;
+		}
+	}
+}
+
+/* --- rows 21, 22: no room.  A peer that does not exist keeps what is sent to it. --- */
+
+FIXTURE(dead_peer) {
+	union rds_addr	a;
+	union rds_addr	to;
+	int		fd;
+};
+FIXTURE_VARIANT(dead_peer) { enum rds_bed bed; };
+FIXTURE_VARIANT_ADD(dead_peer, rxe) { BED_RXE };
+
+#define ROOM	10000
+#define CHUNK	4000
+
+FIXTURE_SETUP(dead_peer)
+{
+	char chunk[CHUNK] = "";
+	int i;
+
+	bed_need(_metadata, variant->bed, &self->a, &self->to);
+	((unsigned char *)&self->to.in.sin_addr)[3] = 250;
+	self->to = addr_with_port(&self->to, 7000);
+	self->fd = open_bound(_metadata, &self->a);
+	set_int(_metadata, self->fd, SOL_SOCKET, SO_SNDBUF, ROOM);
+	/* the last one may exceed the room: 0, 4000 and 8000 are below 10000 */
+	for (i = 0; i < 3; i++) {
+		ASSERT_EQ(CHUNK, rds_send(self->fd, &self->to, chunk, CHUNK, MSG_DONTWAIT));
+	}
+}
+
+FIXTURE_TEARDOWN(dead_peer)
+{
+	close(self->fd);
+}
+
+TEST_F(dead_peer, abi5_22_sndbuf_full_nonblocking)
+{
+	EXPECT_EQ(-EAGAIN, rds_send(self->fd, &self->to, "x", 1, MSG_DONTWAIT));
+	ASSERT_EQ(0, fcntl(self->fd, F_SETFL, O_NONBLOCK));
+	EXPECT_EQ(-EAGAIN, rds_send(self->fd, &self->to, "x", 1, 0));
+}
+
+TEST_F(dead_peer, D31a_sndbuf_full_clears_pollout)
+{
+	EXPECT_EQ(0, ready(self->fd, POLLOUT | POLLWRNORM, 0));
+}
+
+TEST_F(dead_peer, abi5_22_sndtimeo)
+{
+	int64_t start = now_ms();
+
+	set_timeo(_metadata, self->fd, SO_SNDTIMEO, 300);
+	EXPECT_EQ(-ETIMEDOUT, rds_send(self->fd, &self->to, "x", 1, 0));
+	EXPECT_GE(now_ms() - start, 290);
+}
+
+static void on_signal(int sig) {}
+
+struct blocked {
+	int			fd;
+	const union rds_addr	*to;
+	volatile pid_t		tid;
+	ssize_t			result;
+};
+
+static void *send_blocking(void *arg)
+{
+	struct blocked *b = arg;
+
+	b->tid = my_tid();
+	b->result = rds_send(b->fd, b->to, "x", 1, 0);
+	return NULL;
+}
+
+TEST_F(dead_peer, abi5_22_signal)
+{
+	struct sigaction act = { .sa_handler = on_signal };
+	struct blocked b = { .fd = self->fd, .to = &self->to };
+	pthread_t thread;
+
+	ASSERT_EQ(0, sigaction(SIGUSR1, &act, NULL));
+	ASSERT_EQ(0, pthread_create(&thread, NULL, send_blocking, &b));
+	while (!b.tid)
+		nap();
+	ASSERT_TRUE(thread_sleeps(b.tid));
+	ASSERT_EQ(0, pthread_kill(thread, SIGUSR1));
+	ASSERT_EQ(0, pthread_join(thread, NULL));
+	EXPECT_EQ(-EINTR, b.result);
+}
+
+TEST_F(dead_peer, abi5_8_room_does_not_hide_size)
+{
+	static char big[ROOM + 1];
+
+	EXPECT_EQ(-EMSGSIZE, rds_send(self->fd, &self->to, big, sizeof(big), MSG_DONTWAIT));
+}
+
+TEST_F(dead_peer, abi15_close_drops_the_queue)
+{
+	union rds_addr again = self->a;
+
+	EXPECT_EQ(0, close(self->fd));
+	self->fd = open_bound(_metadata, &again);
+}
+
+TEST_F(dead_peer, D31_other_peers_go_on)
+{
+	union rds_addr a = addr_with_port(&self->a, 0), b, unused;
+	int tx = open_bound(_metadata, &a), rx;
+	char c;
+
+	bed_need(_metadata, variant->bed, &unused, &b);
+	rx = open_bound(_metadata, &b);
+	EXPECT_EQ(1, rds_send(tx, &b, "x", 1, MSG_DONTWAIT));
+	EXPECT_EQ(1, rds_recv_wait(rx, &c, 1, NULL));
+	close(tx);
+	close(rx);
+}
+
+TEST_HARNESS_MAIN
