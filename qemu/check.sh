@@ -3,7 +3,7 @@
 #
 # check.sh [PATTERN...]: set up, build and run every test, or those whose name one of the patterns (as in file names)
 # matches. Ends with the line "N passed, N failed[, N skipped]"; exit code 0 only if nothing failed and something passed.
-# The names are: build, W1, backports, unit/AREA, selftests, vm/NAME, vm2/NAME, demo.
+# The names are: build, W1, backports, unit/AREA, rig, selftests, vm/NAME, vm2/NAME, demo.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 export RESULTS=${RESULTS:-$PWD/build/results} PYTHONDONTWRITEBYTECODE=1
@@ -95,6 +95,7 @@ host_test build make all || stop
 ! wanted W1 || host_test W1 make W1
 ! wanted backports || host_test backports make module-backports
 unit_tests
+! wanted rig || host_test --tap rig /usr/bin/python3 qemu/test/rig.py
 selftests
 vm_tests
 ! wanted demo || host_test demo make demo

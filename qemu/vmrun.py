@@ -131,7 +131,7 @@ class Machine:
 
 def kernel_command_line(role, boot):
     return (
-        "console=ttyS0 loglevel=7 panic=-1 oops=panic panic_on_warn=1 mitigations=off no5lvl nokaslr "
+        "console=ttyS0 loglevel=7 panic=-1 oops=panic panic_on_warn=1 mitigations=off no5lvl nokaslr tsc=reliable cryptomgr.notests "
         "rcupdate.rcu_cpu_stall_timeout=60 random.trust_cpu=on "
         f"rig.ROLE={role} rig.BOOT={boot}"
     )
