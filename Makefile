@@ -32,7 +32,7 @@ help:
 	@echo 'Running (in virtual machines; nothing is loaded into this kernel)'
 	@echo '  make demo               two VMs on soft-RoCE, a file fetched by RDMA, and what happened'
 	@echo '  make vm                 a shell in a VM with everything loaded'
-	@echo '  make check              every test; logs in build/results'
+	@echo '  make check              every test; logs in build/check'
 	@echo '  make unit               only the tests that need no kernel'
 	@echo
 	@echo 'One test: qemu/run.sh TEST; see qemu/README.md'

@@ -19,17 +19,18 @@ def main(argv):
     name, *command = argv[1:] if speaks_tap else argv
     began = time.monotonic()
     folder = results.run_folder(name)
-    record = results.Results(folder, name)
+    record = results.Results(folder, name, quiet=speaks_tap)
     path = os.path.join(folder, "log")
     with open(path, "w") as log:
         if speaks_tap:
             tap.run(command, tap.Tap(lambda verdict, test, reason: record.add(verdict, test, reason)), log)
         else:
             code = subprocess.call(command, stdout=log, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
-            record.add("fail" if code else "pass", "", f"exit code {code}, see {os.path.relpath(path)}" if code else "")
-    if record.count["fail"]:
+            record.add("fail" if code else "pass", "", f"exit code {code}" if code else "")
+    if record.count["fail"] and not speaks_tap:
         print("".join("      " + line for line in open(path, errors="replace").readlines()[-15:]), end="")
-    print(f"# {name}: {time.monotonic() - began:.0f} s", flush=True)
+    counts = f"{record.count['pass']} passed, {record.count['fail']} failed, " if speaks_tap else ""
+    print(f"# {name}: {counts}{time.monotonic() - began:.0f} s, log in {os.path.relpath(path)}", flush=True)
     return 1 if record.count["fail"] or not record.count["pass"] else 0
 
 

@@ -25,8 +25,9 @@ def allowed_skips():
 
 
 class Results:
-    def __init__(self, folder, run):
+    def __init__(self, folder, run, quiet=False):
         self.run = run
+        self.quiet = quiet  # print no passes: for hundreds of small tests
         self.count = collections.Counter()
         self.allowed = allowed_skips()
         self.file = open(os.path.join(folder, "results"), "w")
@@ -38,5 +39,7 @@ class Results:
         self.count[verdict] += 1
         self.file.write(f"{verdict}\t{label}\t{reason}\n")
         self.file.flush()
+        if verdict == "pass" and self.quiet:
+            return
         shown = {"pass": "ok   ", "fail": "FAIL ", "skip": "skip "}[verdict]
         print(shown, label + (f" ({reason})" if reason else ""), flush=True)
