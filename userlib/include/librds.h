@@ -44,7 +44,7 @@ extern "C" {
 #define LIBRDS_NOTIFY_MAX	32		/* notifications of one receive call */
 #define LIBRDS_ADDR_STRLEN	80		/* "[v6%scope]:port" and its NUL */
 
-/* --- addresses: rds_addr(3) --------------------------------------------- */
+/* --- addresses: rds_addr_parse(3) ---------------------------------------- */
 
 /* An address with a port: IPv4 or IPv6, told apart by sa.sa_family. */
 struct rds_addr {
@@ -141,7 +141,7 @@ ssize_t rds_sendmsg(int fd, const struct rds_outgoing *out, int flags);
 ssize_t rds_send(int fd, const struct rds_addr *to, const void *buf, size_t len,
 		 int flags);
 
-/* --- RDMA: rds_rdma(3) -------------------------------------------------- */
+/* --- RDMA: rds_rdma_write(3) -------------------------------------------- */
 
 /*
  * Move bytes to or from the peer's buffer, then deliver @msg to it.  The
@@ -218,7 +218,7 @@ int rds_parse_msghdr(const struct msghdr *msg, struct rds_incoming *in);
 
 const char *rds_status_name(int32_t status);	/* "SUCCESS", "REMOTE_ERROR", ... */
 
-/* --- counters and other snapshots: rds_info(3) -------------------------- */
+/* --- counters and other snapshots: rds_snapshot(3) --------------------- */
 
 struct rds_snapshot {
 	void	*data;		/* @count elements, @stride bytes apart */
