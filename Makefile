@@ -32,7 +32,7 @@ help:
 	@echo 'Running (in virtual machines; nothing is loaded into this kernel)'
 	@echo '  make demo               two VMs on soft-RoCE, a file fetched by RDMA, and what happened'
 	@echo '  make vm                 a shell in a VM with everything loaded'
-	@echo '  make check              every test; logs in build/check'
+	@echo '  make check              every test, or TESTS="PATTERN..."; logs in build/check'
 	@echo '  make unit               only the tests that need no kernel'
 	@echo
 	@echo 'One test: qemu/run.sh TEST; see qemu/README.md'
@@ -69,7 +69,7 @@ module-backports:
 	qemu/no-warnings.sh $(MAKE) -C $(build)/backports/kernel KDIR="$$($(kernel-env) backports)"
 
 check:
-	qemu/check.sh
+	qemu/check.sh $(TESTS)
 
 demo:
 	qemu/demo.sh

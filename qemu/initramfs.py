@@ -282,7 +282,10 @@ def overlay(base_archive, path, extra):
     with tempfile.TemporaryDirectory() as root:
         stage = Stage(root, present)
         for source, name in checkout_files():
-            stage.copy(source, f"/{GUEST_TOP}/{name}", library_path)
+            try:
+                stage.copy(source, f"/{GUEST_TOP}/{name}", library_path)
+            except FileNotFoundError:
+                pass  # a build going on beside this run has just replaced or removed it
         for name, source in extra.items():
             stage.copy(source, f"/{GUEST_TOP}/{name}")
         stage.copy(os.path.join(HERE, "init"), "/init")

@@ -129,11 +129,12 @@ class Machine:
         return None
 
 
-def kernel_command_line(role, boot):
+def kernel_command_line(options, role, boot):
+    """A splat ends a test's VM at once; a person's shell survives it, and is not talked over by the kernel."""
+    care = "loglevel=4" if options.shell else "loglevel=7 panic_on_warn=1"
     return (
-        "console=ttyS0 loglevel=7 panic=-1 oops=panic panic_on_warn=1 mitigations=off no5lvl nokaslr tsc=reliable cryptomgr.notests "
-        "rcupdate.rcu_cpu_stall_timeout=60 random.trust_cpu=on "
-        f"rig.ROLE={role} rig.BOOT={boot}"
+        f"console=ttyS0 {care} panic=-1 oops=panic mitigations=off no5lvl nokaslr tsc=reliable cryptomgr.notests "
+        f"rcupdate.rcu_cpu_stall_timeout=60 random.trust_cpu=on rig.ROLE={role} rig.BOOT={boot} {options.append}"
     )
 
 
@@ -144,7 +145,7 @@ def qemu_base(options, initrd, role, boot):
     return [
         "qemu-system-x86_64", "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
         "-machine", "pc", "-accel", options.accel, "-cpu", "max", "-m", str(options.memory), "-smp", str(options.cpus),
-        "-kernel", kernel, "-initrd", initrd, "-append", kernel_command_line(role, boot),
+        "-kernel", kernel, "-initrd", initrd, "-append", kernel_command_line(options, role, boot),
         "-device", "virtio-rng-pci",
     ]
 
@@ -433,6 +434,7 @@ def arguments():
     for setting, what in (("timeout", "seconds for the script"), ("memory", "MiB"), ("cpus", "virtual CPUs"), ("mtu", "of eth0")):
         parser.add_argument(f"--{setting}", type=int, help=f"{what} (default: the script's header)")
     parser.add_argument("--kernel", help="folder with vmlinuz and lib/modules (default: the stock kernel)")
+    parser.add_argument("--append", default="", help="more words for the kernel command line")
     # A /dev/kvm that exists need not work, and results should not depend on the machine: TCG unless asked otherwise.
     parser.add_argument("--accel", default="tcg", help="QEMU's accelerator (default: tcg)")
     parser.add_argument("--results", default=results.FOLDER, help="folder for logs")
