@@ -51,6 +51,10 @@ static inline struct rds_conn *rds_path_conn(struct rds_path *path)
 	return container_of(path, struct rds_conn, path);
 }
 
+/* Drop the present endpoint of every connection from @laddr.  Any context. */
+void rds_conn_drop_from(struct rds_net *rn, const struct in6_addr *laddr,
+			enum rds_drop_reason reason);
+
 int rds_conn_net_init(struct rds_net *rn);
 /* Kill every connection of the namespace and wait for the end of each worker.  Sleeps. */
 void rds_conn_net_exit(struct rds_net *rn);

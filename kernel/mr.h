@@ -42,6 +42,7 @@ struct rds_mr {
 	struct kref		ref;		/* table; users: copies under way, incoming messages */
 	atomic_t		copies;		/* loopback operations under way, plus 1 until revoked */
 	struct completion	idle;		/* copies has come down to 0 */
+	struct completion	revoked;	/* no peer can touch it, nothing is pinned */
 	struct work_struct	work;		/* revoke from a context that must not sleep */
 	struct rcu_head		rcu;
 };
@@ -56,7 +57,7 @@ int rds_mr_create(struct rds_sock *rs, const struct rds_get_mr_args *args, u64 *
 /* Revoke by full cookie; -EINVAL if @rs has no such region.  Sleeps. */
 int rds_mr_free(struct rds_sock *rs, u64 cookie);
 
-/* Is @cookie a region of @rs?  Any context. */
+/* Is @cookie a region of @rs?  Sleeps. */
 bool rds_mr_owned(struct rds_sock *rs, u64 cookie);
 
 /* A message for @rs says that an operation used @rkey.  A use-once region is taken off and its
@@ -71,6 +72,9 @@ void rds_mr_copy_end(struct rds_mr *mr);
 /* Sleep until no peer can touch the region any more. */
 void rds_mr_wait_revoked(struct rds_mr *mr);
 void rds_mr_put(struct rds_mr *mr);
+
+/* Wait for revocations under way for @rs.  Sleeps. */
+void rds_mr_flush(struct rds_sock *rs);
 
 /* Revoke all of a socket that is being released.  Sleeps. */
 void rds_mr_free_all(struct rds_sock *rs);

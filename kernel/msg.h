@@ -33,7 +33,10 @@ struct rds_op {
 	u32		rkey;
 	u64		raddr;		/* as the device wants it: cookie offset included */
 	u32		len;
+	int		status;		/* RDS_RDMA_*, once DONE */
+	struct rds_msg	*msg;
 	struct rds_pin	pin;		/* the local side */
+	struct work_struct work;	/* unpinning pages that were written to sleeps */
 };
 
 struct rds_msg {
@@ -47,6 +50,7 @@ struct rds_msg {
 	struct rds_payload	*payload;	/* NULL: no bytes */
 	u64			seq;
 	u32			len;
+	bool			queued;		/* on one of the path's lists; under path->tx_lock */
 	bool			has_send;	/* false: silent operation alone, the peer sees no message */
 	bool			sent_before;	/* its transmission had started on an earlier endpoint */
 
@@ -57,7 +61,6 @@ struct rds_msg {
 	bool			notify_dropped_only; /* RDS_RECVERR without RDS_RDMA_NOTIFY_ME */
 
 	struct rds_op		*op;		/* NULL: none */
-	struct work_struct	free_work;	/* unpinning sleeps */
 };
 
 /* A message without a socket: pong, congestion map.  NULL: no memory. */
@@ -69,7 +72,7 @@ static inline struct rds_msg *rds_msg_get(struct rds_msg *msg)
 	return msg;
 }
 
-/* Any context, no lock of ours held above path->rx_lock. */
+/* Any context, no lock of ours held but path->rx_lock. */
 void rds_msg_put(struct rds_msg *msg);
 
 /* The message part is over with @status: acknowledged, cancelled or dropped.  Called once, by
@@ -78,9 +81,13 @@ void rds_msg_put(struct rds_msg *msg);
 void rds_msg_done(struct rds_msg *msg, int status);
 
 /* The operation is over with @status.  Called by the transport, once per posted operation,
- * in any context; or for one that will never be posted.
+ * in any context without locks; or for one that will never be posted.  The pages are unpinned
+ * before the application is told.
  */
 void rds_msg_op_done(struct rds_msg *msg, int status);
+
+/* Wait for unpinning that is under way.  Sleeps. */
+void rds_msg_flush(void);
 
 int rds_msg_cache_init(void);
 void rds_msg_cache_exit(void);

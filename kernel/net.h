@@ -18,6 +18,8 @@ struct rds_net {
 	struct rhashtable	maps;		/* cong.c: local address -> congestion map */
 	struct rhashtable	mrs;		/* mr.c: (domain, rkey) -> memory region */
 
+	atomic_t		nr_conns;	/* objects that exist, the unlisted ones too */
+
 	spinlock_t		lock;		/* the lists below, and dying; a leaf */
 	struct list_head	conn_list;
 	struct list_head	cong_waiters;	/* sockets refused for congestion since they polled */
@@ -30,5 +32,8 @@ static inline struct rds_net *rds_net(const struct net *net)
 {
 	return net_generic(net, rds_net_id);
 }
+
+int rds_net_register(void);
+void rds_net_unregister(void);
 
 #endif

@@ -38,6 +38,7 @@ struct rds_ep {
 	unsigned long			events;		/* posted, not yet seen by the worker */
 	enum rds_drop_reason		reason;		/* the first one; set before LOST is posted */
 	int				err;
+	struct list_head		request_item;	/* path->requests, under path->tx_lock */
 	bool				active;		/* our own request, not the peer's */
 	bool				ordered_duel;	/* the peer has RDS_CAP_ORDERED_DUEL */
 
@@ -66,7 +67,6 @@ struct rds_path {
 
 	/* posted by anybody */
 	unsigned long		events;
-	struct rds_ep		*request;	/* the peer's request at hand; xchg() */
 	struct timer_list	timer;
 
 	spinlock_t		rx_lock;	/* outer */
@@ -83,9 +83,14 @@ struct rds_path {
 	bool			xmit_again;	/* something changed since the owner last looked */
 	bool			map_due;	/* our congestion map is to be sent first */
 	unsigned int		pongs;		/* queued or unacked */
+	struct list_head	requests;	/* of the peer, not yet looked at; the newest last */
+	unsigned int		nr_requests;
 	struct rds_ack_budget	budget;
 	wait_queue_head_t	xmit_idle;	/* the worker waits for !xmit_busy */
 };
+
+/* Requests of one peer that may wait for the worker. */
+#define RDS_PATH_MAX_REQUESTS	8
 
 /* Pongs that a path keeps for a peer that does not take them; more are not answered. */
 #define RDS_PATH_MAX_PONGS	64
@@ -95,10 +100,11 @@ void rds_path_init(struct rds_path *path);
 /* Start the worker for @bit of path->events.  Any context. */
 void rds_path_post(struct rds_path *path, unsigned int bit);
 
-/* The peer's request @ep is at hand: the worker will accept or reject it.  Takes over the caller's
- * reference.  An older request not yet looked at is rejected.  May sleep.
+/* The peer's request @ep is at hand: the worker will accept it, or reject it for a newer one.
+ * Returns 0 and takes over the caller's reference; -EBUSY if too many wait; -ESHUTDOWN if the path
+ * is dead.  Any context.
  */
-void rds_path_post_request(struct rds_path *path, struct rds_ep *ep);
+int rds_path_post_request(struct rds_path *path, struct rds_ep *ep);
 
 /* For transports: set up the embedded endpoint, with one reference for the caller; takes a
  * reference to the path's connection, which the last rds_ep_put() drops.

@@ -4,7 +4,6 @@
 #define RDS_PIN_H
 
 #include <linux/scatterlist.h>
-#include <linux/workqueue.h>
 #include "rds_uapi.h"
 
 struct mm_struct;
@@ -18,20 +17,22 @@ struct rds_pin {
 	unsigned int	nr_pages;	/* pinned and charged */
 	bool		writable;
 	struct sg_table	sgt;		/* byte-exact, one entry a page */
-	struct work_struct work;	/* for rds_pin_release_later() */
 };
 
 /* Pin the current process's @nr ranges @iov, which together touch @pages pages and have been
- * checked (cmsg.h).  @writable: the device writes into them.
+ * checked (cmsg.h).  @writable: the device writes into them.  @longterm: for as long as the
+ * user likes, not for one operation.
  *
  * Sleeps; no lock may be held.  Returns 0, or with nothing pinned or charged:
  * -ENOMEM (the memlock limit, or no memory), -EFAULT (not mapped, or not with this access),
  * -EOPNOTSUPP (the kernel forbids a long-term pin of this mapping).
  */
 int rds_pin_user(struct rds_pin *pin, struct rds_net *rn, const struct rds_iovec *iov,
-		 unsigned int nr, unsigned int pages, bool writable);
+		 unsigned int nr, unsigned int pages, bool writable, bool longterm);
 
-/* Release and uncharge.  Sleeps.  Nothing happens if nothing is pinned. */
+/* Release and uncharge.  Sleeps if the pages are writable, else any context.  Nothing happens if
+ * nothing is pinned.
+ */
 void rds_pin_release(struct rds_pin *pin);
 
 /* Copy @len bytes between two sets of pages, from byte @src_off of one to byte @dst_off of the

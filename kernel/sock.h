@@ -10,6 +10,7 @@
 struct rds_cong_map;
 struct rds_conn;
 struct rds_domain;
+struct rds_inc;
 struct rds_net;
 struct rds_transport;
 
@@ -50,6 +51,7 @@ struct rds_sock {
 
 	spinlock_t		mr_lock;
 	struct list_head	mrs;
+	atomic_t		revoking;	/* used-up regions on their way out */
 
 	bool			recverr;
 };
@@ -75,6 +77,39 @@ static inline u32 rds_rcvbuf(const struct rds_sock *rs)
 {
 	return READ_ONCE(rs->sk.sk_rcvbuf) / 2;
 }
+
+/* The oldest received message: taken off with its reference, or with @peek left there and another
+ * reference.  NULL: none.  One taken off is either put back in front, or consumed: then its
+ * bytes are given back and the port may stop being congested.
+ */
+struct rds_inc *rds_sock_take(struct rds_sock *rs, bool peek);
+void rds_sock_untake(struct rds_sock *rs, struct rds_inc *inc);
+void rds_sock_consumed(struct rds_sock *rs, struct rds_inc *inc);
+
+/* Is there a message or a notification? */
+bool rds_sock_readable(struct rds_sock *rs);
+/* Is there room for a message? */
+bool rds_sock_writable(struct rds_sock *rs);
+
+/* From now on nothing is delivered to @rs; what was is gone.  Called once. */
+void rds_sock_stop_receiving(struct rds_sock *rs);
+
+/* End messages to @addr and @port, or all with @addr NULL, that are not acknowledged. */
+void rds_sock_cancel(struct rds_sock *rs, const struct in6_addr *addr, __be16 port);
+
+/* Wait until no device is at the socket's memory.  Bounded: operations that take too long cost
+ * their connection.  Sleeps.
+ */
+void rds_sock_wait_ops(struct rds_sock *rs);
+
+/* sendmsg.c and recvmsg.c, as in struct proto_ops */
+int rds_sendmsg(struct socket *sock, struct msghdr *msg, size_t len);
+int rds_recvmsg(struct socket *sock, struct msghdr *msg, size_t size, int flags);
+/* sockopt.c */
+int rds_setsockopt(struct socket *sock, int level, int optname, sockptr_t optval,
+		   unsigned int optlen);
+int rds_getsockopt(struct socket *sock, int level, int optname, char __user *optval,
+		   int __user *optlen);
 
 /* The domain for the bound address, with a reference; found anew when its device went away.
  * Sleeps.  ERR_PTR(-EAGAIN): no device just now.

@@ -34,6 +34,11 @@ bool rds_path_acked(struct rds_ep *ep, u64 ack);
  */
 bool rds_path_unlink(struct rds_msg *msg);
 
+/* Take @msg off its path and end it with @status; nothing if it has ended already.  An operation
+ * that the device has is left to end by itself.  Any context.
+ */
+void rds_path_cancel(struct rds_msg *msg, int status);
+
 /* For the worker, with no endpoint and nobody transmitting: what was sent goes in front of the
  * queue again, flagged as retransmitted, except messages whose operation may have run.
  */

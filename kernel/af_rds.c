@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* The family: create, bind, connect, poll, release. */
+#include "af_rds.h"
+
+#include <linux/module.h>
+#include <linux/net.h>
+#include <linux/poll.h>
+#include <linux/slab.h>
+#include <net/ipv6.h>
+#include "addr.h"
+#include "cong.h"
+#include "conn.h"
+#include "mr.h"
+#include "net.h"
+#include "notify.h"
+#include "sock.h"
+#include "transport.h"
+
+static bool rds_family_open;	/* false while the module is coming up or going */
+
+static int rds_bind_to(struct rds_sock *rs, const struct rds_addr *a)
+{
+	struct rds_domain *domain;
+	struct rds_cong_map *map;
+	__be16 port = a->port;
+	int err;
+
+	domain = rds_transport_find(rs->rn, &a->addr, a->scope);
+	if (IS_ERR(domain)) {
+		pr_info_ratelimited("rds_sockets: %pI6c is no address of a transport: not bound\n",
+				    &a->addr);
+		return PTR_ERR(domain);
+	}
+	map = rds_cong_map_local(rs->rn, &a->addr);
+	if (IS_ERR(map)) {
+		err = PTR_ERR(map);
+		goto put_domain;
+	}
+	/* messages can come in as soon as the table has the socket */
+	rs->lmap = map;
+	rs->domain = domain;
+	err = rds_bind_add(rs->rn, rs, &a->addr, a->scope, &port);
+	if (err)
+		goto put_map;
+	/* pairs with rds_sock_trans(): who sees it sees the address, too */
+	smp_store_release(&rs->trans, domain->trans);
+	return 0;
+
+put_map:
+	rs->lmap = NULL;
+	rs->domain = NULL;
+	rds_cong_map_put(map);
+put_domain:
+	rds_domain_put(domain);
+	return err;
+}
+
+static int rds_bind(struct socket *sock, struct sockaddr *uaddr, int len)
+{
+	struct rds_sock *rs = rds_sk(sock->sk);
+	struct rds_addr a;
+	int err = -EINVAL;
+
+	if (rds_addr_parse(uaddr, len, &a) || a.kind != RDS_ADDR_UNICAST ||
+	    (a.link_local && !a.scope))
+		return -EINVAL;
+	lock_sock(&rs->sk);
+	if (!rs->trans && !(rs->peer_scope && a.scope && rs->peer_scope != a.scope))
+		err = rds_bind_to(rs, &a);
+	release_sock(&rs->sk);
+	return err;
+}
+
+static int rds_connect_check(const struct rds_sock *rs, const struct rds_addr *a)
+{
+	if (a->kind != RDS_ADDR_UNICAST) {
+		if (a->family == AF_INET6)
+			return -EPROTOTYPE;
+		return a->kind == RDS_ADDR_ANY ? -EDESTADDRREQ : -EINVAL;
+	}
+	if (a->link_local && !a->scope)
+		return -EINVAL;
+	if (a->scope && rs->bound.scope && a->scope != rs->bound.scope)
+		return -EINVAL;
+	return 0;
+}
+
+static int rds_connect(struct socket *sock, struct sockaddr *uaddr, int len, int flags)
+{
+	struct rds_sock *rs = rds_sk(sock->sk);
+	struct rds_addr a;
+	int err;
+
+	err = rds_addr_parse(uaddr, len, &a);
+	if (err)
+		return err;
+	lock_sock(&rs->sk);
+	err = rds_connect_check(rs, &a);
+	if (!err) {
+		spin_lock_bh(&rs->peer_lock);
+		rs->connected = true;
+		rs->peer_addr = a.addr;
+		rs->peer_port = a.port;
+		rs->peer_scope = a.scope;
+		spin_unlock_bh(&rs->peer_lock);
+		sock->state = SS_CONNECTED;
+	}
+	release_sock(&rs->sk);
+	return err;
+}
+
+static int rds_getname_peer(struct rds_sock *rs, struct sockaddr *uaddr)
+{
+	struct in6_addr addr;
+	bool connected;
+	__be16 port;
+	u32 scope;
+
+	spin_lock_bh(&rs->peer_lock);
+	connected = rs->connected;
+	addr = rs->peer_addr;
+	port = rs->peer_port;
+	scope = rs->peer_scope;
+	spin_unlock_bh(&rs->peer_lock);
+	return connected ? rds_addr_store(&addr, port, scope, uaddr) : -ENOTCONN;
+}
+
+/* Not bound: no family; connected but not bound: the peer's family, address zero. */
+static int rds_getname_unbound(struct rds_sock *rs, struct sockaddr *uaddr)
+{
+	bool v6;
+
+	spin_lock_bh(&rs->peer_lock);
+	v6 = rs->connected && !ipv6_addr_v4mapped(&rs->peer_addr);
+	uaddr->sa_family = rs->connected ? (v6 ? AF_INET6 : AF_INET) : AF_UNSPEC;
+	spin_unlock_bh(&rs->peer_lock);
+	if (v6)
+		return sizeof(struct sockaddr_in6);
+	return sizeof(struct sockaddr_in);
+}
+
+static int rds_getname(struct socket *sock, struct sockaddr *uaddr, int peer)
+{
+	struct rds_sock *rs = rds_sk(sock->sk);
+
+	memset(uaddr, 0, sizeof(struct sockaddr_in6));
+	if (peer)
+		return rds_getname_peer(rs, uaddr);
+	if (!rds_sock_trans(rs))
+		return rds_getname_unbound(rs, uaddr);
+	return rds_addr_store(&rs->bound.addr, rs->bound.port, rs->bound.scope, uaddr);
+}
+
+static __poll_t rds_poll(struct file *file, struct socket *sock, poll_table *wait)
+{
+	struct sock *sk = sock->sk;
+	struct rds_sock *rs = rds_sk(sk);
+	__poll_t mask = 0;
+
+	sock_poll_wait(file, sock, wait);
+	if (rds_sock_readable(rs))
+		mask |= EPOLLIN | EPOLLRDNORM;
+	/* reported once: a port that this socket was refused for may be free now */
+	if (READ_ONCE(rs->cong_news) && xchg(&rs->cong_news, false))
+		mask |= EPOLLIN | EPOLLRDNORM | EPOLLWRBAND;
+	if (rds_sock_writable(rs))
+		mask |= EPOLLOUT | EPOLLWRNORM;
+	if (sk->sk_err || !skb_queue_empty_lockless(&sk->sk_error_queue))
+		mask |= EPOLLERR;
+	return mask;
+}
+
+static void rds_release_caches(struct rds_sock *rs)
+{
+	if (rs->conn)
+		rds_conn_put(rs->conn);
+	rds_domain_put(rs->domain);
+	rds_cong_map_put(rs->lmap);
+	rs->conn = NULL;
+	rs->domain = NULL;
+	rs->lmap = NULL;
+}
+
+static int rds_release(struct socket *sock)
+{
+	struct sock *sk = sock->sk;
+	struct rds_sock *rs;
+
+	if (!sk)
+		return 0;
+	rs = rds_sk(sk);
+	rds_sock_stop_receiving(rs);
+	if (rs->trans)
+		rds_bind_remove(rs->rn, rs);
+	rds_sock_cancel(rs, NULL, 0);
+	rds_sock_wait_ops(rs);
+	rds_mr_free_all(rs);
+	rds_notify_purge(rs);
+	rds_cong_forget_sock(rs);
+	sock_orphan(sk);
+	sock->sk = NULL;
+	/* a receiver that found the socket before it left the table sees "released" under rcv_lock,
+	 * and uses nothing of what goes now
+	 */
+	synchronize_rcu();
+	rds_release_caches(rs);
+	sock_put(sk);
+	return 0;
+}
+
+static const struct proto_ops rds_proto_ops = {
+	.family		= PF_RDS,
+	.owner		= THIS_MODULE,
+	.release	= rds_release,
+	.bind		= rds_bind,
+	.connect	= rds_connect,
+	.socketpair	= sock_no_socketpair,
+	.accept		= sock_no_accept,
+	.getname	= rds_getname,
+	.poll		= rds_poll,
+	.listen		= sock_no_listen,
+	.shutdown	= sock_no_shutdown,
+	.setsockopt	= rds_setsockopt,
+	.getsockopt	= rds_getsockopt,
+	.sendmsg	= rds_sendmsg,
+	.recvmsg	= rds_recvmsg,
+	.mmap		= sock_no_mmap,
+};
+
+static struct proto rds_proto = {
+	.name		= "RDS",
+	.owner		= THIS_MODULE,
+	.obj_size	= sizeof(struct rds_sock),
+};
+
+static void rds_sock_init(struct rds_sock *rs, struct net *net)
+{
+	rs->rn = rds_net(net);
+	spin_lock_init(&rs->peer_lock);
+	spin_lock_init(&rs->snd_lock);
+	spin_lock_init(&rs->rcv_lock);
+	spin_lock_init(&rs->mr_lock);
+	INIT_LIST_HEAD(&rs->sending);
+	INIT_LIST_HEAD(&rs->received);
+	INIT_LIST_HEAD(&rs->notifies);
+	INIT_LIST_HEAD(&rs->cong_item);
+	INIT_LIST_HEAD(&rs->mrs);
+}
+
+static int rds_create(struct net *net, struct socket *sock, int protocol, int kern)
+{
+	struct sock *sk;
+
+	if (!READ_ONCE(rds_family_open))
+		return -EAFNOSUPPORT;
+	if (sock->type != SOCK_SEQPACKET || protocol)
+		return -ESOCKTNOSUPPORT;
+	sk = sk_alloc(net, AF_RDS, GFP_KERNEL, &rds_proto, kern);
+	if (!sk)
+		return -ENOMEM;
+	sock->ops = &rds_proto_ops;
+	sock_init_data(sock, sk);
+	sock_set_flag(sk, SOCK_RCU_FREE);	/* found by bind.c under RCU */
+	rds_sock_init(rds_sk(sk), net);
+	return 0;
+}
+
+static const struct net_proto_family rds_family = {
+	.family	= AF_RDS,
+	.create	= rds_create,
+	.owner	= THIS_MODULE,
+};
+
+/* One line that tells who has the family, and what to do about it. */
+static void rds_family_say_taken(void)
+{
+	struct socket *sock;
+	const char *owner = "this kernel";
+
+	if (sock_create_kern(&init_net, AF_RDS, SOCK_SEQPACKET, 0, &sock)) {
+		pr_err("rds_sockets: AF_RDS is taken by another RDS stack: unload it first (modprobe -r rds_rdma rds_tcp rds)\n");
+		return;
+	}
+	if (sock->ops->owner)
+		owner = module_name(sock->ops->owner);
+	pr_err("rds_sockets: AF_RDS is taken by %s: unload it first (modprobe -r rds_rdma rds_tcp %s)\n",
+	       owner, owner);
+	sock_release(sock);
+}
+
+int rds_family_init(void)
+{
+	int err;
+
+	err = sock_register(&rds_family);
+	if (err == -EEXIST)
+		rds_family_say_taken();
+	if (err)
+		return err;
+	err = proto_register(&rds_proto, 1);
+	if (err)
+		sock_unregister(AF_RDS);
+	return err;
+}
+
+void rds_family_start(void)
+{
+	WRITE_ONCE(rds_family_open, true);
+}
+
+void rds_family_exit(void)
+{
+	sock_unregister(AF_RDS);
+	proto_unregister(&rds_proto);
+}

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#include "cong.h"
+
+#include <linux/highmem.h>
+#include <linux/rhashtable.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+#include "conn.h"
+#include "net.h"
+#include "payload.h"
+#include "sock.h"
+#include "stats.h"
+#include "transport.h"
+
+static const struct rhashtable_params rds_cong_params = {
+	.key_len		= sizeof(struct in6_addr),
+	.key_offset		= offsetof(struct rds_cong_map, addr),
+	.head_offset		= offsetof(struct rds_cong_map, node),
+	.automatic_shrinking	= true,
+};
+
+static struct rds_cong_map *rds_cong_map_alloc(struct rds_net *rn)
+{
+	struct rds_cong_map *map = kzalloc(sizeof(*map), GFP_KERNEL);
+
+	if (!map)
+		return NULL;
+	kref_init(&map->ref);
+	map->rn = rn;
+	init_waitqueue_head(&map->wait);
+	spin_lock_init(&map->lock);
+	INIT_LIST_HEAD(&map->conns);
+	return map;
+}
+
+static void rds_cong_map_release(struct kref *ref)
+{
+	struct rds_cong_map *map = container_of(ref, struct rds_cong_map, ref);
+
+	if (map->hashed)
+		rhashtable_remove_fast(&map->rn->maps, &map->node, rds_cong_params);
+	kfree_rcu(map, rcu);
+}
+
+void rds_cong_map_put(struct rds_cong_map *map)
+{
+	if (map)
+		kref_put(&map->ref, rds_cong_map_release);
+}
+
+struct rds_cong_map *rds_cong_map_remote(struct rds_net *rn)
+{
+	return rds_cong_map_alloc(rn);
+}
+
+static struct rds_cong_map *rds_cong_map_lookup(struct rds_net *rn, const struct in6_addr *addr)
+{
+	struct rds_cong_map *map;
+
+	rcu_read_lock();
+	map = rhashtable_lookup(&rn->maps, addr, rds_cong_params);
+	if (map && !kref_get_unless_zero(&map->ref))
+		map = NULL;
+	rcu_read_unlock();
+	return map;
+}
+
+struct rds_cong_map *rds_cong_map_local(struct rds_net *rn, const struct in6_addr *addr)
+{
+	struct rds_cong_map *map, *new;
+	int err;
+
+	for (;;) {
+		map = rds_cong_map_lookup(rn, addr);
+		if (map)
+			return map;
+		new = rds_cong_map_alloc(rn);
+		if (!new)
+			return ERR_PTR(-ENOMEM);
+		new->addr = *addr;
+		err = rhashtable_lookup_insert_fast(&rn->maps, &new->node, rds_cong_params);
+		if (!err) {
+			new->hashed = true;
+			return new;
+		}
+		kfree(new);
+		if (err != -EEXIST)
+			return ERR_PTR(-ENOMEM);
+		/* somebody else's, or one whose last reference is just being dropped */
+		cond_resched();
+	}
+}
+
+void rds_cong_add_conn(struct rds_conn *conn)
+{
+	spin_lock_bh(&conn->lmap->lock);
+	list_add_tail(&conn->map_item, &conn->lmap->conns);
+	spin_unlock_bh(&conn->lmap->lock);
+}
+
+void rds_cong_remove_conn(struct rds_conn *conn)
+{
+	spin_lock_bh(&conn->lmap->lock);
+	list_del_init(&conn->map_item);
+	spin_unlock_bh(&conn->lmap->lock);
+}
+
+/* Wake whoever was refused or is blocked because of @map.  A leaf but for wait queues. */
+static void rds_cong_wake(struct rds_cong_map *map)
+{
+	struct rds_net *rn = map->rn;
+	struct rds_sock *rs, *tmp;
+
+	wake_up_all(&map->wait);
+	spin_lock_bh(&rn->lock);
+	list_for_each_entry_safe(rs, tmp, &rn->cong_waiters, cong_item) {
+		list_del_init(&rs->cong_item);
+		WRITE_ONCE(rs->cong_news, true);
+		rs->sk.sk_data_ready(&rs->sk);
+	}
+	spin_unlock_bh(&rn->lock);
+}
+
+/* Have each peer told, from the worker of its connection: we may hold a socket's lock. */
+static void rds_cong_tell_peers(struct rds_cong_map *map)
+{
+	struct rds_conn *conn;
+
+	lockdep_assert_held(&map->lock);
+	list_for_each_entry(conn, &map->conns, map_item) {
+		if (conn->key.trans->loopback)
+			continue;
+		rds_stat_inc(map->rn, cong_update_queued);
+		WRITE_ONCE(conn->path.map_due, true);
+		rds_path_post(&conn->path, RDS_PATH_XMIT);
+	}
+}
+
+void rds_cong_set_port(struct rds_cong_map *map, __be16 port)
+{
+	spin_lock_bh(&map->lock);
+	if (rds_cong_bit_set(map->bits, be16_to_cpu(port)))
+		rds_cong_tell_peers(map);
+	spin_unlock_bh(&map->lock);
+}
+
+void rds_cong_clear_port(struct rds_cong_map *map, __be16 port)
+{
+	bool changed;
+
+	spin_lock_bh(&map->lock);
+	changed = rds_cong_bit_clear(map->bits, be16_to_cpu(port));
+	if (changed)
+		rds_cong_tell_peers(map);
+	spin_unlock_bh(&map->lock);
+	if (changed)
+		rds_cong_wake(map);
+}
+
+void rds_cong_map_update(struct rds_conn *conn, struct rds_payload *payload)
+{
+	struct rds_cong_map *map = conn->fmap;
+	u32 offset;
+
+	if (payload->len != RDS_CONG_MAP_LEN)
+		return;
+	spin_lock_bh(&map->lock);
+	for (offset = 0; offset < RDS_CONG_MAP_LEN; offset += RDS_FRAG_LEN) {
+		const struct bio_vec *bv = &payload->bv[offset / RDS_FRAG_LEN];
+
+		memcpy_from_page(map->bits + offset, bv->bv_page, bv->bv_offset, RDS_FRAG_LEN);
+	}
+	spin_unlock_bh(&map->lock);
+	rds_stat_inc(map->rn, cong_update_received);
+	rds_cong_wake(map);
+}
+
+struct rds_payload *rds_cong_map_payload(struct rds_cong_map *map, gfp_t gfp)
+{
+	struct rds_payload *p = rds_payload_alloc(RDS_CONG_MAP_LEN, gfp);
+	u32 offset, n;
+
+	if (!p)
+		return NULL;
+	for (offset = 0; offset < RDS_CONG_MAP_LEN; offset += n) {
+		struct page *page = alloc_page(gfp);
+
+		if (!page) {
+			rds_payload_put(p);
+			return NULL;
+		}
+		n = min_t(u32, RDS_CONG_MAP_LEN - offset, PAGE_SIZE);
+		memcpy_to_page(page, 0, map->bits + offset, n);
+		rds_payload_add_page(p, page, 0, n);
+	}
+	return p;
+}
+
+/* Refused: the next clearing wakes @rs.  Entered before the bit is looked at once more, so
+ * that a clearing in between is not missed.
+ */
+static void rds_cong_remember(struct rds_sock *rs)
+{
+	spin_lock_bh(&rs->rn->lock);
+	if (list_empty(&rs->cong_item))
+		list_add_tail(&rs->cong_item, &rs->rn->cong_waiters);
+	spin_unlock_bh(&rs->rn->lock);
+}
+
+void rds_cong_forget_sock(struct rds_sock *rs)
+{
+	spin_lock_bh(&rs->rn->lock);
+	list_del_init(&rs->cong_item);
+	spin_unlock_bh(&rs->rn->lock);
+}
+
+int rds_cong_wait(struct rds_cong_map *map, __be16 port, struct rds_sock *rs, long *timeo)
+{
+	long left;
+
+	if (likely(!rds_cong_test_port(map, port)))
+		return 0;
+	if (!*timeo) {
+		rds_cong_remember(rs);
+		/* pairs with the wake-up in rds_cong_wake() */
+		smp_mb();
+		if (!rds_cong_test_port(map, port))
+			return 0;
+		rds_stat_inc(rs->rn, cong_send_error);
+		return -ENOBUFS;
+	}
+	rds_stat_inc(rs->rn, cong_send_blocked);
+	left = wait_event_interruptible_timeout(map->wait, !rds_cong_test_port(map, port), *timeo);
+	if (left < 0)
+		return sock_intr_errno(*timeo);
+	if (!left)
+		return -ETIMEDOUT;
+	if (*timeo != MAX_SCHEDULE_TIMEOUT)
+		*timeo = left;
+	return 0;
+}
+
+int rds_cong_net_init(struct rds_net *rn)
+{
+	INIT_LIST_HEAD(&rn->cong_waiters);
+	return rhashtable_init(&rn->maps, &rds_cong_params);
+}
+
+void rds_cong_net_exit(struct rds_net *rn)
+{
+	rhashtable_destroy(&rn->maps);
+}

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#include "conn.h"
+
+#include <linux/rhashtable.h>
+#include <linux/slab.h>
+#include <linux/wait_bit.h>
+#include <net/ipv6.h>
+#include "cong.h"
+#include "msg.h"
+#include "net.h"
+#include "transport.h"
+#include "xmit.h"
+
+static_assert(sizeof(struct rds_conn_key) == 40 + sizeof(void *));	/* hashed: no holes */
+
+static struct kmem_cache *rds_conn_cache;
+
+static const struct rhashtable_params rds_conn_params = {
+	.key_len		= sizeof(struct rds_conn_key),
+	.key_offset		= offsetof(struct rds_conn, key),
+	.head_offset		= offsetof(struct rds_conn, node),
+	.automatic_shrinking	= true,
+};
+
+static void rds_conn_free_rcu(struct rcu_head *rcu)
+{
+	kmem_cache_free(rds_conn_cache, container_of(rcu, struct rds_conn, rcu));
+}
+
+/* Off all lists, or never on one. */
+static void rds_conn_free(struct rds_conn *conn)
+{
+	struct rds_net *rn = conn->rn;
+
+	if (!IS_ERR_OR_NULL(conn->lmap))
+		rds_cong_map_put(conn->lmap);
+	if (!IS_ERR_OR_NULL(conn->fmap))
+		rds_cong_map_put(conn->fmap);
+	call_rcu(&conn->rcu, rds_conn_free_rcu);
+	if (atomic_dec_and_test(&rn->nr_conns))
+		wake_up_var(&rn->nr_conns);
+}
+
+static void rds_conn_release(struct kref *ref)
+{
+	rds_conn_free(container_of(ref, struct rds_conn, ref));
+}
+
+void rds_conn_put(struct rds_conn *conn)
+{
+	kref_put(&conn->ref, rds_conn_release);
+}
+
+static struct rds_conn *rds_conn_lookup(struct rds_net *rn, const struct rds_conn_key *key)
+{
+	struct rds_conn *conn;
+
+	rcu_read_lock();
+	conn = rhashtable_lookup(&rn->conns, key, rds_conn_params);
+	if (conn && !kref_get_unless_zero(&conn->ref))
+		conn = NULL;
+	rcu_read_unlock();
+	return conn;
+}
+
+/* Both ends of a loopback connection are here: it is connected from the start, and never waits
+ * for a worker.  Nobody else sees @conn yet.
+ */
+static int rds_conn_open_loopback(struct rds_conn *conn)
+{
+	struct rds_ep *ep = conn->key.trans->connect(&conn->path);
+
+	if (IS_ERR(ep))
+		return PTR_ERR(ep);
+	conn->path.ep = ep;
+	conn->path.state = RDS_PATH_UP;
+	return 0;
+}
+
+static void rds_conn_close_loopback(struct rds_conn *conn)
+{
+	struct rds_ep *ep = conn->path.ep;
+
+	conn->path.ep = NULL;
+	rds_ep_put(ep);
+}
+
+static struct rds_conn *rds_conn_alloc(struct rds_net *rn, const struct rds_conn_key *key)
+{
+	struct rds_conn *conn = kmem_cache_zalloc(rds_conn_cache, GFP_KERNEL);
+
+	if (!conn)
+		return NULL;
+	conn->key = *key;
+	conn->rn = rn;
+	atomic_inc(&rn->nr_conns);
+	kref_init(&conn->ref);
+	INIT_LIST_HEAD(&conn->net_item);
+	INIT_LIST_HEAD(&conn->map_item);
+	rds_path_init(&conn->path);
+	conn->lmap = rds_cong_map_local(rn, &key->laddr);
+	conn->fmap = key->trans->loopback ? rds_cong_map_local(rn, &key->faddr) :
+					    rds_cong_map_remote(rn);
+	if (!IS_ERR_OR_NULL(conn->lmap) && !IS_ERR_OR_NULL(conn->fmap))
+		return conn;
+	rds_conn_free(conn);
+	return NULL;
+}
+
+static int rds_conn_enter(struct rds_net *rn, struct rds_conn *conn)
+{
+	int err = 0;
+
+	spin_lock_bh(&rn->lock);
+	if (rn->dying)
+		err = -ENETDOWN;
+	else
+		list_add_tail(&conn->net_item, &rn->conn_list);
+	spin_unlock_bh(&rn->lock);
+	return err;
+}
+
+static void rds_conn_leave(struct rds_net *rn, struct rds_conn *conn)
+{
+	spin_lock_bh(&rn->lock);
+	list_del_init(&conn->net_item);
+	spin_unlock_bh(&rn->lock);
+}
+
+/* Returns the connection that is in the table afterwards, with a reference. */
+static struct rds_conn *rds_conn_insert(struct rds_net *rn, struct rds_conn *conn)
+{
+	struct rds_conn *old;
+
+	rcu_read_lock();
+	old = rhashtable_lookup_get_insert_fast(&rn->conns, &conn->node, rds_conn_params);
+	if (!IS_ERR_OR_NULL(old) && !kref_get_unless_zero(&old->ref))
+		old = ERR_PTR(-EAGAIN);
+	rcu_read_unlock();
+	if (!old)
+		return rds_conn_get(conn);
+	return old;
+}
+
+struct rds_conn *rds_conn_get_or_create(struct rds_net *rn, const struct rds_conn_key *key)
+{
+	struct rds_conn *conn, *new;
+	int err;
+
+	conn = rds_conn_lookup(rn, key);
+	if (conn)
+		return conn;
+	new = rds_conn_alloc(rn, key);
+	if (!new)
+		return ERR_PTR(-ENOMEM);
+	if (key->trans->loopback) {
+		err = rds_conn_open_loopback(new);
+		if (err)
+			goto free;
+	}
+	err = rds_conn_enter(rn, new);
+	if (err)
+		goto close;
+	conn = rds_conn_insert(rn, new);
+	if (conn == new) {
+		rds_cong_add_conn(new);
+		return new;
+	}
+	/* somebody else was faster */
+	err = PTR_ERR_OR_ZERO(conn);
+	rds_conn_leave(rn, new);
+close:
+	if (key->trans->loopback)
+		rds_conn_close_loopback(new);
+free:
+	rds_conn_put(new);
+	return err ? ERR_PTR(err) : conn;
+}
+
+static void rds_conn_drop(struct rds_conn *conn, enum rds_drop_reason reason)
+{
+	struct rds_path *path = &conn->path;
+
+	spin_lock_bh(&path->tx_lock);
+	if (path->ep)
+		rds_ep_drop(path->ep, reason, 0);
+	spin_unlock_bh(&path->tx_lock);
+}
+
+void rds_conn_drop_from(struct rds_net *rn, const struct in6_addr *laddr,
+			enum rds_drop_reason reason)
+{
+	struct rds_conn *conn;
+
+	spin_lock_bh(&rn->lock);
+	list_for_each_entry(conn, &rn->conn_list, net_item) {
+		if (ipv6_addr_equal(&conn->key.laddr, laddr))
+			rds_conn_drop(conn, reason);
+	}
+	spin_unlock_bh(&rn->lock);
+}
+
+/* The last one standing, when the namespace goes away. */
+static struct rds_conn *rds_conn_first(struct rds_net *rn)
+{
+	struct rds_conn *conn;
+
+	spin_lock_bh(&rn->lock);
+	conn = list_first_entry_or_null(&rn->conn_list, struct rds_conn, net_item);
+	if (conn) {
+		rds_conn_get(conn);
+		list_del_init(&conn->net_item);
+	}
+	spin_unlock_bh(&rn->lock);
+	return conn;
+}
+
+static void rds_conn_kill(struct rds_conn *conn)
+{
+	rds_path_post(&conn->path, RDS_EV_KILL);
+	rds_path_flush(&conn->path);
+	rds_cong_remove_conn(conn);
+	if (!rhashtable_remove_fast(&conn->rn->conns, &conn->node, rds_conn_params))
+		rds_conn_put(conn);
+}
+
+void rds_conn_net_exit(struct rds_net *rn)
+{
+	struct rds_conn *conn;
+
+	spin_lock_bh(&rn->lock);
+	rn->dying = true;
+	spin_unlock_bh(&rn->lock);
+	while ((conn = rds_conn_first(rn))) {
+		rds_conn_kill(conn);
+		rds_conn_put(conn);
+	}
+	/* a message's last reference may still be with the workqueue that unpins its pages */
+	rds_msg_flush();
+	wait_var_event(&rn->nr_conns, !atomic_read(&rn->nr_conns));
+	rhashtable_destroy(&rn->conns);
+}
+
+int rds_conn_net_init(struct rds_net *rn)
+{
+	INIT_LIST_HEAD(&rn->conn_list);
+	return rhashtable_init(&rn->conns, &rds_conn_params);
+}
+
+int rds_conn_init(void)
+{
+	rds_conn_cache = kmem_cache_create("rds_sockets_conn", sizeof(struct rds_conn), 0,
+					   SLAB_HWCACHE_ALIGN, NULL);
+	return rds_conn_cache ? 0 : -ENOMEM;
+}
+
+void rds_conn_exit(void)
+{
+	rcu_barrier();	/* rds_conn_free_rcu() */
+	kmem_cache_destroy(rds_conn_cache);
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#include "deliver.h"
+
+#include "cong.h"
+#include "conn.h"
+#include "inc.h"
+#include "mr.h"
+#include "sock.h"
+#include "stats.h"
+#include "xmit.h"
+
+/* Returns false if the socket takes no more. */
+static bool rds_deliver_to(struct rds_sock *rs, struct rds_inc *inc)
+{
+	bool taken;
+
+	inc->stamp = ktime_get_real();
+	spin_lock_bh(&rs->rcv_lock);
+	taken = !rs->released;
+	if (taken) {
+		list_add_tail(&inc->item, &rs->received);
+		rs->rcv_bytes += inc->len;
+		if (rs->rcv_bytes > rds_rcvbuf(rs) && !rs->congested) {
+			rs->congested = true;
+			rds_cong_set_port(rs->lmap, rs->bound.port);
+		}
+	}
+	spin_unlock_bh(&rs->rcv_lock);
+	return taken;
+}
+
+void rds_deliver(struct rds_net *rn, struct rds_inc *inc, struct rds_domain *domain)
+{
+	struct rds_sock *rs;
+	u32 len = inc->len;
+
+	rs = rds_bind_lookup(rn, &inc->daddr, inc->scope, inc->dport);
+	if (!rs) {
+		rds_stat_inc(rn, recv_drop_no_sock);
+		rds_inc_put(inc);
+		return;
+	}
+	if (inc->ext.has_rdma)
+		inc->mr = rds_mr_used(rs, domain, inc->ext.rdma_rkey);
+	if (rds_deliver_to(rs, inc)) {
+		rds_stat_inc(rn, recv_queued);
+		rds_stat_add(rn, recv_bytes_added_to_sock, len);
+		rs->sk.sk_data_ready(&rs->sk);
+	} else {
+		rds_stat_inc(rn, recv_drop_dead_sock);
+		rds_inc_put(inc);
+	}
+	sock_put(&rs->sk);
+}
+
+void rds_path_receive(struct rds_path *path, const struct rds_header *hdr, struct rds_inc *inc,
+		      struct rds_domain *domain)
+{
+	struct rds_net *rn = rds_path_conn(path)->rn;
+
+	if (hdr->flags & RDS_FLAG_ACK_REQUIRED)
+		rds_stat_inc(rn, recv_ack_required);
+	if (!rds_rx_seq_accept(&path->rx, be64_to_cpu(hdr->seq), hdr->flags)) {
+		rds_stat_inc(rn, recv_drop_old_seq);
+	} else if (hdr->dport == htons(RDS_PORT_PING)) {
+		rds_stat_inc(rn, recv_ping);
+		if (hdr->sport)
+			rds_path_pong(path, hdr->sport);
+	} else if (hdr->dport != htons(RDS_PORT_PROBE) || hdr->sport) {
+		rds_deliver(rn, inc, domain);
+		return;
+	}
+	rds_inc_put(inc);
+}

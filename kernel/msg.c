@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#include "msg.h"
+
+#include <linux/slab.h>
+#include <linux/wait_bit.h>
+#include "conn.h"
+#include "notify.h"
+#include "payload.h"
+#include "sock.h"
+#include "stats.h"
+#include "xmit.h"
+
+static struct kmem_cache *rds_msg_cache;
+/* Unpins what operations wrote to; the notification follows from there. */
+static struct workqueue_struct *rds_msg_wq;
+
+struct rds_msg *rds_msg_alloc(gfp_t gfp)
+{
+	struct rds_msg *msg = kmem_cache_zalloc(rds_msg_cache, gfp);
+
+	if (!msg)
+		return NULL;
+	kref_init(&msg->ref);
+	INIT_LIST_HEAD(&msg->path_item);
+	INIT_LIST_HEAD(&msg->sock_item);
+	atomic_set(&msg->parts, 1);
+	msg->has_send = true;
+	return msg;
+}
+
+static void rds_msg_release(struct kref *ref)
+{
+	struct rds_msg *msg = container_of(ref, struct rds_msg, ref);
+
+	rds_payload_put(msg->payload);
+	kfree(msg->op);
+	kfree(msg->notify);
+	if (msg->conn)
+		rds_conn_put(msg->conn);
+	kmem_cache_free(rds_msg_cache, msg);
+}
+
+void rds_msg_put(struct rds_msg *msg)
+{
+	kref_put(&msg->ref, rds_msg_release);
+}
+
+/* The first bad status stays. */
+static void rds_msg_set_status(struct rds_msg *msg, int status)
+{
+	cmpxchg(&msg->status, RDS_RDMA_SUCCESS, status);
+}
+
+static void rds_msg_part_done(struct rds_msg *msg)
+{
+	struct rds_notify *n = msg->notify;
+	struct rds_sock *rs = msg->rs;
+
+	if (!atomic_dec_and_test(&msg->parts) || !rs)
+		return;
+	if (n && (!msg->notify_dropped_only || msg->status == RDS_RDMA_DROPPED)) {
+		msg->notify = NULL;
+		n->status = msg->status;
+		rds_notify_queue(rs, n);
+	}
+	sock_put(&rs->sk);
+}
+
+void rds_msg_done(struct rds_msg *msg, int status)
+{
+	struct rds_sock *rs = msg->rs;
+
+	rds_msg_set_status(msg, status);
+	if (rs) {
+		spin_lock_bh(&rs->snd_lock);
+		list_del_init(&msg->sock_item);
+		rs->snd_bytes -= msg->len;
+		spin_unlock_bh(&rs->snd_lock);
+		rs->sk.sk_write_space(&rs->sk);
+	}
+	rds_msg_part_done(msg);
+}
+
+/* With the pages unpinned: a silent operation was the whole message. */
+static void rds_msg_op_finish(struct rds_msg *msg)
+{
+	struct rds_sock *rs = msg->rs;
+
+	if (!msg->has_send && rds_path_unlink(msg)) {
+		rds_msg_done(msg, msg->op->status);
+		rds_msg_put(msg);
+	}
+	if (atomic_dec_and_test(&rs->ops))
+		wake_up_var(&rs->ops);
+	rds_msg_part_done(msg);
+	rds_msg_put(msg);
+}
+
+static void rds_msg_op_work(struct work_struct *work)
+{
+	struct rds_op *op = container_of(work, struct rds_op, work);
+
+	rds_pin_release(&op->pin);
+	rds_msg_op_finish(op->msg);
+}
+
+void rds_msg_op_done(struct rds_msg *msg, int status)
+{
+	struct rds_op *op = msg->op;
+
+	op->status = status;
+	op->state = RDS_OP_DONE;
+	rds_msg_set_status(msg, status);
+	if (status == RDS_RDMA_DROPPED)
+		rds_stat_inc(msg->conn->rn, ops_dropped);
+	rds_msg_get(msg);
+	if (op->pin.writable) {
+		INIT_WORK(&op->work, rds_msg_op_work);
+		queue_work(rds_msg_wq, &op->work);
+		return;
+	}
+	rds_pin_release(&op->pin);
+	rds_msg_op_finish(msg);
+}
+
+void rds_msg_flush(void)
+{
+	flush_workqueue(rds_msg_wq);
+}
+
+int rds_msg_cache_init(void)
+{
+	rds_msg_cache = kmem_cache_create("rds_sockets_msg", sizeof(struct rds_msg), 0,
+					  SLAB_HWCACHE_ALIGN | SLAB_ACCOUNT, NULL);
+	if (!rds_msg_cache)
+		return -ENOMEM;
+	rds_msg_wq = alloc_workqueue("rds_sockets_ops", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	if (rds_msg_wq)
+		return 0;
+	kmem_cache_destroy(rds_msg_cache);
+	return -ENOMEM;
+}
+
+void rds_msg_cache_exit(void)
+{
+	destroy_workqueue(rds_msg_wq);
+	kmem_cache_destroy(rds_msg_cache);
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#include "notify.h"
+
+#include <linux/slab.h>
+#include "rds_uapi.h"
+#include "sock.h"
+
+void rds_notify_queue(struct rds_sock *rs, struct rds_notify *n)
+{
+	bool released;
+
+	spin_lock_bh(&rs->rcv_lock);
+	released = rs->released;
+	if (!released)
+		list_add_tail(&n->item, &rs->notifies);
+	spin_unlock_bh(&rs->rcv_lock);
+	if (released)
+		kfree(n);
+	else
+		rs->sk.sk_data_ready(&rs->sk);
+}
+
+static struct rds_notify *rds_notify_take(struct rds_sock *rs)
+{
+	struct rds_notify *n;
+
+	spin_lock_bh(&rs->rcv_lock);
+	n = list_first_entry_or_null(&rs->notifies, struct rds_notify, item);
+	if (n)
+		list_del(&n->item);
+	spin_unlock_bh(&rs->rcv_lock);
+	return n;
+}
+
+static void rds_notify_untake(struct rds_sock *rs, struct rds_notify *n)
+{
+	spin_lock_bh(&rs->rcv_lock);
+	list_add(&n->item, &rs->notifies);
+	spin_unlock_bh(&rs->rcv_lock);
+}
+
+static int rds_notify_put(struct msghdr *msg, const struct rds_notify *n)
+{
+	struct rds_rdma_notify status;
+
+	memset(&status, 0, sizeof(status));	/* its padding goes to user space, too */
+	status.user_token = n->token;
+	status.status = n->status;
+	return put_cmsg(msg, SOL_RDS, RDS_CMSG_RDMA_STATUS, sizeof(status), &status);
+}
+
+int rds_notify_recv(struct rds_sock *rs, struct msghdr *msg)
+{
+	struct rds_notify *n;
+	int count = 0;
+	int err;
+
+	while ((n = rds_notify_take(rs))) {
+		if (msg->msg_controllen < CMSG_LEN(sizeof(struct rds_rdma_notify))) {
+			rds_notify_untake(rs, n);
+			if (!count)
+				msg->msg_flags |= MSG_CTRUNC;
+			break;
+		}
+		err = rds_notify_put(msg, n);
+		if (err) {
+			rds_notify_untake(rs, n);
+			return err;
+		}
+		kfree(n);
+		count++;
+	}
+	return count;
+}
+
+void rds_notify_purge(struct rds_sock *rs)
+{
+	struct rds_notify *n;
+
+	while ((n = rds_notify_take(rs)))
+		kfree(n);
+}

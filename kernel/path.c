@@ -1,0 +1,426 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#include "path.h"
+
+#include <linux/random.h>
+#include "cong.h"
+#include "conn.h"
+#include "msg.h"
+#include "stats.h"
+#include "trace.h"
+#include "transport.h"
+#include "xmit.h"
+
+/* How long connecting may take: resolving an address and a route have 5 s each by themselves. */
+#define RDS_CONNECT_TIMEOUT	(10 * HZ)
+/* Delay before a retry: the first at once, then random below a doubling bound. */
+#define RDS_BACKOFF_MIN_MS	1
+#define RDS_BACKOFF_MAX_MS	1000
+
+static struct workqueue_struct *rds_path_wq;
+
+/* Posting */
+
+static void rds_path_kick(struct rds_path *path)
+{
+	struct rds_conn *conn = rds_path_conn(path);
+
+	/* the worker's reference, unless it is to run anyway and has one */
+	rds_conn_get(conn);
+	if (!queue_work(rds_path_wq, &path->work))
+		rds_conn_put(conn);
+}
+
+void rds_path_post(struct rds_path *path, unsigned int bit)
+{
+	set_bit(bit, &path->events);
+	rds_path_kick(path);
+}
+
+void rds_ep_post(struct rds_ep *ep, unsigned int bit)
+{
+	set_bit(bit, &ep->events);
+	rds_path_kick(ep->path);
+}
+
+void rds_ep_drop(struct rds_ep *ep, enum rds_drop_reason reason, int err)
+{
+	if (cmpxchg(&ep->reason, RDS_DROP_NONE, reason) == RDS_DROP_NONE)
+		ep->err = err;
+	rds_ep_post(ep, RDS_EV_LOST);
+}
+
+int rds_path_post_request(struct rds_path *path, struct rds_ep *ep)
+{
+	int err = 0;
+
+	spin_lock_bh(&path->tx_lock);
+	if (path->state == RDS_PATH_DEAD)
+		err = -ESHUTDOWN;
+	else if (path->nr_requests >= RDS_PATH_MAX_REQUESTS)
+		err = -EBUSY;
+	if (!err) {
+		list_add_tail(&ep->request_item, &path->requests);
+		path->nr_requests++;
+	}
+	spin_unlock_bh(&path->tx_lock);
+	if (!err)
+		rds_path_kick(path);
+	return err;
+}
+
+static void rds_path_timer(struct timer_list *timer)
+{
+	struct rds_path *path = from_timer(path, timer, timer);
+
+	rds_path_post(path, RDS_EV_TIMER);
+}
+
+/* Endpoints */
+
+void rds_ep_init(struct rds_ep *ep, const struct rds_transport *trans, struct rds_path *path,
+		 bool active)
+{
+	kref_init(&ep->ref);
+	INIT_LIST_HEAD(&ep->request_item);
+	ep->trans = trans;
+	ep->path = path;
+	ep->active = active;
+	rds_conn_get(rds_path_conn(path));
+}
+
+static void rds_ep_release(struct kref *ref)
+{
+	struct rds_ep *ep = container_of(ref, struct rds_ep, ref);
+	struct rds_conn *conn = rds_path_conn(ep->path);
+
+	ep->trans->release(ep);
+	rds_conn_put(conn);
+}
+
+void rds_ep_put(struct rds_ep *ep)
+{
+	kref_put(&ep->ref, rds_ep_release);
+}
+
+/* The worker: everything below runs in it, and in it alone */
+
+static void rds_path_set(struct rds_path *path, enum rds_path_state state, struct rds_ep *ep)
+{
+	trace_rds_path_state(rds_path_conn(path), path->state, state);
+	spin_lock_bh(&path->rx_lock);
+	spin_lock(&path->tx_lock);
+	path->state = state;
+	path->ep = ep;
+	spin_unlock(&path->tx_lock);
+	spin_unlock_bh(&path->rx_lock);
+}
+
+static void rds_path_disarm(struct rds_path *path)
+{
+	timer_delete_sync(&path->timer);
+	clear_bit(RDS_EV_TIMER, &path->events);
+}
+
+static void rds_path_arm(struct rds_path *path, unsigned long delay)
+{
+	rds_path_disarm(path);
+	mod_timer(&path->timer, jiffies + delay);
+}
+
+static void rds_path_note_drop(struct rds_path *path, enum rds_drop_reason reason, int err)
+{
+	struct rds_path_drop *drop = &path->drops[path->drop_count++ % RDS_PATH_DROPS];
+
+	drop->reason = reason;
+	drop->err = err;
+	drop->when = ktime_get_real_seconds();
+	rds_stat_inc(rds_path_conn(path)->rn, conn_reset);
+	trace_rds_path_drop(rds_path_conn(path), path->state, reason, err);
+}
+
+static struct rds_ep *rds_path_take_request(struct rds_path *path)
+{
+	struct rds_ep *ep;
+
+	spin_lock_bh(&path->tx_lock);
+	ep = list_first_entry_or_null(&path->requests, struct rds_ep, request_item);
+	if (ep) {
+		list_del_init(&ep->request_item);
+		path->nr_requests--;
+	}
+	spin_unlock_bh(&path->tx_lock);
+	return ep;
+}
+
+static void rds_path_reject_request(struct rds_path *path)
+{
+	struct rds_ep *ep = rds_path_take_request(path);
+
+	if (!ep)
+		return;
+	ep->trans->reject(ep);
+	rds_ep_put(ep);
+}
+
+/* Of several requests only the newest can still be meant. */
+static bool rds_path_has_request(struct rds_path *path)
+{
+	while (READ_ONCE(path->nr_requests) > 1)
+		rds_path_reject_request(path);
+	return READ_ONCE(path->nr_requests);
+}
+
+static void rds_path_connect(struct rds_path *path)
+{
+	struct rds_ep *ep;
+
+	path->attempts++;
+	ep = rds_path_conn(path)->key.trans->connect(path);
+	if (IS_ERR(ep)) {
+		rds_path_note_drop(path, RDS_DROP_SETUP, PTR_ERR(ep));
+		return;
+	}
+	rds_path_set(path, RDS_PATH_CONNECTING, ep);
+	rds_path_arm(path, RDS_CONNECT_TIMEOUT);
+}
+
+static void rds_path_accept(struct rds_path *path)
+{
+	struct rds_ep *ep = rds_path_take_request(path);
+	int err;
+
+	path->attempts++;
+	rds_path_set(path, RDS_PATH_CONNECTING, ep);
+	rds_path_arm(path, RDS_CONNECT_TIMEOUT);
+	err = ep->trans->accept(ep);
+	if (err)
+		rds_ep_drop(ep, RDS_DROP_SETUP, err);
+}
+
+static void rds_path_start(struct rds_path *path)
+{
+	rds_path_disarm(path);
+	path->backoff_ms = 0;
+	path->attempts = 0;
+	WRITE_ONCE(path->map_due, true);
+	rds_path_xmit(path);
+}
+
+/* Drain the endpoint.  Nobody else uses it afterwards: receivers see under rx_lock that it is
+ * not current, a transmit pass cannot find it, and the one that had it has ended.
+ */
+static void rds_path_close(struct rds_path *path, enum rds_drop_reason reason)
+{
+	struct rds_ep *ep = path->ep;
+
+	rds_path_disarm(path);
+	if (!ep)
+		return;
+	rds_path_set(path, path->state, NULL);
+	wait_event(path->xmit_idle, !READ_ONCE(path->xmit_busy));
+	if (ep->reason != RDS_DROP_NONE)
+		rds_path_note_drop(path, ep->reason, ep->err);
+	else
+		rds_path_note_drop(path, reason, 0);
+	ep->trans->close(ep);
+	rds_path_requeue(path);
+	rds_ep_put(ep);
+}
+
+/* Is there a reason to be connected?  Something to send, or a peer that once told us that a port
+ * is congested: our senders wait for its next word.
+ */
+static bool rds_path_wanted(struct rds_path *path)
+{
+	bool wanted;
+
+	spin_lock_bh(&path->tx_lock);
+	wanted = !list_empty(&path->send_q);
+	spin_unlock_bh(&path->tx_lock);
+	return wanted || !rds_cong_bits_empty(rds_path_conn(path)->fmap->bits);
+}
+
+static void rds_path_retry(struct rds_path *path)
+{
+	unsigned int delay = 0;
+
+	if (!rds_path_wanted(path))
+		return;
+	if (path->backoff_ms)
+		delay = get_random_u32() % path->backoff_ms;
+	path->backoff_ms = clamp_t(unsigned int, path->backoff_ms * 2, RDS_BACKOFF_MIN_MS,
+				   RDS_BACKOFF_MAX_MS);
+	rds_path_arm(path, msecs_to_jiffies(delay));
+}
+
+static void rds_path_bury(struct rds_path *path)
+{
+	rds_path_disarm(path);
+	while (READ_ONCE(path->nr_requests))
+		rds_path_reject_request(path);
+	rds_path_purge(path);
+}
+
+static void rds_path_event(struct rds_path *path, enum rds_path_event event);
+
+static void rds_path_act(struct rds_path *path, enum rds_path_action action,
+			 enum rds_drop_reason reason)
+{
+	switch (action) {
+	case RDS_ACT_NONE:
+		return;
+	case RDS_ACT_CONNECT:
+		rds_path_connect(path);
+		if (!path->ep)
+			rds_path_event(path, RDS_EV_LOST);
+		return;
+	case RDS_ACT_ACCEPT:
+		rds_path_accept(path);
+		return;
+	case RDS_ACT_REJECT:
+		rds_path_reject_request(path);
+		return;
+	case RDS_ACT_START:
+		rds_path_start(path);
+		return;
+	case RDS_ACT_CLOSE:
+	case RDS_ACT_CLOSE_ACCEPT:
+		/* a request at hand is still on its list and is looked at next */
+		rds_path_close(path, reason);
+		rds_path_event(path, RDS_EV_CLOSED);
+		return;
+	case RDS_ACT_RETRY:
+		rds_path_retry(path);
+		return;
+	}
+}
+
+/* Why an endpoint is closed that has not said so itself. */
+static enum rds_drop_reason rds_path_reason(const struct rds_path *path, enum rds_path_event event)
+{
+	switch (event) {
+	case RDS_EV_KILL:
+		return RDS_DROP_NETNS_EXIT;
+	case RDS_EV_REQUEST:
+		return path->state == RDS_PATH_UP ? RDS_DROP_PEER_RECONNECTED : RDS_DROP_DUEL;
+	case RDS_EV_TIMER:
+		return RDS_DROP_CONNECT_TIMEOUT;
+	case RDS_EV_LOST:
+	case RDS_EV_ESTABLISHED:
+	case RDS_EV_WANTED:
+	case RDS_EV_CLOSED:
+	case RDS_PATH_NR_EVENTS:
+		break;
+	}
+	return RDS_DROP_NONE;
+}
+
+static struct rds_path_duel rds_path_duel(struct rds_path *path)
+{
+	const struct rds_conn_key *key = &rds_path_conn(path)->key;
+	struct rds_path_duel duel = {};
+	struct rds_ep *request;
+
+	spin_lock_bh(&path->tx_lock);
+	request = list_first_entry_or_null(&path->requests, struct rds_ep, request_item);
+	duel.ordered = request && request->ordered_duel;
+	duel.we_asked = path->ep && path->ep->active;
+	spin_unlock_bh(&path->tx_lock);
+	duel.we_are_smaller = memcmp(&key->laddr, &key->faddr, sizeof(key->laddr)) < 0;
+	return duel;
+}
+
+static void rds_path_event(struct rds_path *path, enum rds_path_event event)
+{
+	enum rds_drop_reason reason = rds_path_reason(path, event);
+	struct rds_path_duel duel = rds_path_duel(path);
+	enum rds_path_state old = path->state;
+	struct rds_path_move move;
+
+	/* a back-off is running: it will connect when it is over */
+	if (event == RDS_EV_WANTED && old == RDS_PATH_DOWN && timer_pending(&path->timer))
+		return;
+	move = rds_path_next(old, event, &duel);
+	if (move.state != old)
+		rds_path_set(path, move.state, path->ep);
+	rds_path_act(path, move.action, reason);
+	if (event == RDS_EV_KILL)
+		rds_path_bury(path);
+}
+
+static void rds_path_step(struct rds_path *path)
+{
+	struct rds_ep *ep = path->ep;
+	int err = ep->trans->step(ep);
+
+	if (err)
+		rds_ep_drop(ep, RDS_DROP_SETUP, err);
+}
+
+static bool rds_ep_take(struct rds_ep *ep, unsigned int bit)
+{
+	return ep && test_and_clear_bit(bit, &ep->events);
+}
+
+/* Handle the most urgent thing posted; false if there is none. */
+static bool rds_path_run_one(struct rds_path *path)
+{
+	if (test_and_clear_bit(RDS_EV_KILL, &path->events))
+		rds_path_event(path, RDS_EV_KILL);
+	else if (rds_ep_take(path->ep, RDS_EV_LOST))
+		rds_path_event(path, RDS_EV_LOST);
+	else if (rds_path_has_request(path))
+		rds_path_event(path, RDS_EV_REQUEST);
+	else if (rds_ep_take(path->ep, RDS_EP_STEP))
+		rds_path_step(path);
+	else if (rds_ep_take(path->ep, RDS_EV_ESTABLISHED))
+		rds_path_event(path, RDS_EV_ESTABLISHED);
+	else if (test_and_clear_bit(RDS_EV_WANTED, &path->events))
+		rds_path_event(path, RDS_EV_WANTED);
+	else if (test_and_clear_bit(RDS_EV_TIMER, &path->events))
+		rds_path_event(path, RDS_EV_TIMER);
+	else if (test_and_clear_bit(RDS_PATH_XMIT, &path->events))
+		rds_path_xmit(path);
+	else
+		return false;
+	return true;
+}
+
+static void rds_path_work(struct work_struct *work)
+{
+	struct rds_path *path = container_of(work, struct rds_path, work);
+
+	while (rds_path_run_one(path))
+		cond_resched();
+	rds_conn_put(rds_path_conn(path));
+}
+
+void rds_path_init(struct rds_path *path)
+{
+	INIT_WORK(&path->work, rds_path_work);
+	timer_setup(&path->timer, rds_path_timer, 0);
+	spin_lock_init(&path->rx_lock);
+	spin_lock_init(&path->tx_lock);
+	INIT_LIST_HEAD(&path->send_q);
+	INIT_LIST_HEAD(&path->sent_q);
+	INIT_LIST_HEAD(&path->requests);
+	init_waitqueue_head(&path->xmit_idle);
+	path->state = RDS_PATH_DOWN;
+	path->next_seq = 1;
+}
+
+void rds_path_flush(struct rds_path *path)
+{
+	flush_work(&path->work);
+}
+
+int rds_path_wq_init(void)
+{
+	rds_path_wq = alloc_workqueue("rds_sockets", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	return rds_path_wq ? 0 : -ENOMEM;
+}
+
+void rds_path_wq_exit(void)
+{
+	destroy_workqueue(rds_path_wq);
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#include "pin.h"
+
+#include <linux/capability.h>
+#include <linux/highmem.h>
+#include <linux/mm.h>
+#include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+#include "stats.h"
+
+static int rds_pin_charge(struct mm_struct *mm, unsigned int pages)
+{
+	unsigned long limit = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
+	u64 now = atomic64_add_return(pages, &mm->pinned_vm);
+
+	if (now <= limit || capable(CAP_IPC_LOCK))
+		return 0;
+	atomic64_sub(pages, &mm->pinned_vm);
+	return -ENOMEM;
+}
+
+/* Pin one range behind what is pinned already and append its pieces at *@sg. */
+static int rds_pin_range(struct rds_pin *pin, const struct rds_iovec *iov, unsigned int gup,
+			 struct scatterlist **sg)
+{
+	struct page **pages = pin->pages + pin->nr_pages;
+	u32 offset = offset_in_page(iov->addr);
+	u64 left = iov->bytes;
+	int want, got, i;
+
+	want = DIV_ROUND_UP(offset + left, PAGE_SIZE);
+	got = pin_user_pages_fast(iov->addr & PAGE_MASK, want, gup, pages);
+	if (got != want) {
+		if (got > 0)
+			unpin_user_pages(pages, got);
+		return got < 0 && got != -ENOMEM && got != -EOPNOTSUPP ? -EFAULT :
+		       got < 0 ? got : -EFAULT;
+	}
+	pin->nr_pages += want;
+	for (i = 0; i < want; i++) {
+		u32 n = min_t(u64, left, PAGE_SIZE - offset);
+
+		sg_set_page(*sg, pages[i], n, offset);
+		*sg = sg_next(*sg);
+		left -= n;
+		offset = 0;
+	}
+	return 0;
+}
+
+static void rds_pin_unpin(struct rds_pin *pin)
+{
+	if (pin->writable)
+		unpin_user_pages_dirty_lock(pin->pages, pin->nr_pages, true);
+	else
+		unpin_user_pages(pin->pages, pin->nr_pages);
+}
+
+int rds_pin_user(struct rds_pin *pin, struct rds_net *rn, const struct rds_iovec *iov,
+		 unsigned int nr, unsigned int pages, bool writable, bool longterm)
+{
+	unsigned int gup = (writable ? FOLL_WRITE : 0) | (longterm ? FOLL_LONGTERM : 0);
+	struct scatterlist *sg;
+	unsigned int i;
+	int err;
+
+	err = rds_pin_charge(current->mm, pages);
+	if (err)
+		return err;
+	pin->rn = rn;
+	pin->writable = writable;
+	pin->nr_pages = 0;
+	err = -ENOMEM;
+	pin->pages = kvmalloc_array(pages, sizeof(*pin->pages), GFP_KERNEL);
+	if (!pin->pages)
+		goto uncharge;
+	err = sg_alloc_table(&pin->sgt, pages, GFP_KERNEL);
+	if (err)
+		goto free_pages;
+	sg = pin->sgt.sgl;
+	for (i = 0; i < nr; i++) {
+		err = rds_pin_range(pin, &iov[i], gup, &sg);
+		if (err)
+			goto unpin;
+	}
+	pin->mm = current->mm;
+	mmgrab(pin->mm);
+	rds_stat_add(rn, pinned_bytes, (u64)pages << PAGE_SHIFT);
+	return 0;
+
+unpin:
+	/* nothing was written to them */
+	unpin_user_pages(pin->pages, pin->nr_pages);
+	sg_free_table(&pin->sgt);
+free_pages:
+	kvfree(pin->pages);
+uncharge:
+	atomic64_sub(pages, &current->mm->pinned_vm);
+	memset(pin, 0, sizeof(*pin));
+	return err;
+}
+
+void rds_pin_release(struct rds_pin *pin)
+{
+	if (!pin->mm)
+		return;
+	rds_pin_unpin(pin);
+	sg_free_table(&pin->sgt);
+	kvfree(pin->pages);
+	atomic64_sub(pin->nr_pages, &pin->mm->pinned_vm);
+	rds_stat_add(pin->rn, unpinned_bytes, (u64)pin->nr_pages << PAGE_SHIFT);
+	mmdrop(pin->mm);
+	memset(pin, 0, sizeof(*pin));
+}
+
+/* A place in a scatterlist whose entries lie in one page each. */
+struct rds_pin_cursor {
+	struct scatterlist	*sg;
+	u32			offset;
+};
+
+static void rds_pin_seek(struct rds_pin_cursor *c, struct rds_pin *pin, u32 offset)
+{
+	c->sg = pin->sgt.sgl;
+	c->offset = offset;
+	while (c->sg && c->offset >= c->sg->length) {
+		c->offset -= c->sg->length;
+		c->sg = sg_next(c->sg);
+	}
+}
+
+static void rds_pin_advance(struct rds_pin_cursor *c, u32 n)
+{
+	c->offset += n;
+	if (c->offset < c->sg->length)
+		return;
+	c->offset = 0;
+	c->sg = sg_next(c->sg);
+}
+
+void rds_pin_copy(struct rds_pin *dst, u32 dst_off, struct rds_pin *src, u32 src_off, u32 len)
+{
+	struct rds_pin_cursor d, s;
+
+	rds_pin_seek(&d, dst, dst_off);
+	rds_pin_seek(&s, src, src_off);
+	while (len && d.sg && s.sg) {
+		u32 n = min3(len, d.sg->length - d.offset, s.sg->length - s.offset);
+
+		memcpy_page(sg_page(d.sg), d.sg->offset + d.offset,
+			    sg_page(s.sg), s.sg->offset + s.offset, n);
+		rds_pin_advance(&d, n);
+		rds_pin_advance(&s, n);
+		len -= n;
+	}
+}

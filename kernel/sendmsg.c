@@ -1,0 +1,400 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* sendmsg(): parse, check, build, wait for room, pin, queue, transmit. */
+#include "sock.h"
+
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+#include <net/ipv6.h>
+#include "addr.h"
+#include "cmsg.h"
+#include "cong.h"
+#include "conn.h"
+#include "mr.h"
+#include "msg.h"
+#include "net.h"
+#include "notify.h"
+#include "payload.h"
+#include "stats.h"
+#include "trace.h"
+#include "transport.h"
+#include "xmit.h"
+
+/* Mainline refuses all but the first two (and what a 32-bit caller adds): write() adds MSG_EOR,
+ * sendmmsg() MSG_BATCH, io_uring and many libraries MSG_NOSIGNAL, and all of them are harmless.
+ */
+#define RDS_SEND_FLAGS \
+	(MSG_DONTWAIT | MSG_ZEROCOPY | MSG_CMSG_COMPAT | MSG_NOSIGNAL | MSG_EOR | MSG_BATCH)
+
+/* What one call is about. */
+struct rds_send {
+	struct rds_sock		*rs;
+	struct rds_addr		to;
+	u32			len;
+	long			timeo;		/* jiffies left to wait */
+	struct rds_send_req	req;
+	struct rds_iovec	*iov;		/* local ranges of an operation, checked */
+	u32			op_bytes;
+	u32			op_pages;
+	u64			map_cookie;	/* registered by this call */
+	bool			mapped;
+	struct rds_conn		*conn;
+	struct rds_msg		*msg;
+};
+
+/* Checks without effect */
+
+static int rds_send_dest(struct rds_send *s, struct msghdr *m)
+{
+	struct rds_sock *rs = s->rs;
+	bool connected;
+
+	if (m->msg_namelen) {
+		if (m->msg_namelen < (int)sizeof(struct sockaddr_in) ||
+		    rds_addr_parse(m->msg_name, m->msg_namelen, &s->to) ||
+		    s->to.kind != RDS_ADDR_UNICAST || (s->to.link_local && !s->to.scope))
+			return -EINVAL;
+		connected = true;
+	} else {
+		spin_lock_bh(&rs->peer_lock);
+		connected = rs->connected;
+		s->to.addr = rs->peer_addr;
+		s->to.port = rs->peer_port;
+		s->to.scope = rs->peer_scope;
+		spin_unlock_bh(&rs->peer_lock);
+		s->to.v4 = ipv6_addr_v4mapped(&s->to.addr);
+	}
+	if (!rds_sock_trans(rs) || !connected)
+		return -ENOTCONN;
+	if (s->to.v4 != ipv6_addr_v4mapped(&rs->bound.addr))
+		return -EOPNOTSUPP;
+	if (s->to.scope && rs->bound.scope && s->to.scope != rs->bound.scope)
+		return -EINVAL;
+	return 0;
+}
+
+static int rds_send_check_size(struct rds_send *s, size_t len)
+{
+	if (len > RDS_MSG_MAX || len > rds_sndbuf(s->rs))
+		return -EMSGSIZE;
+	s->len = len;
+	return 0;
+}
+
+static int rds_send_check_zcopy(struct rds_send *s, unsigned int flags)
+{
+	bool active = flags & MSG_ZEROCOPY && sock_flag(&s->rs->sk, SOCK_ZEROCOPY);
+
+	/* only TCP sends from user pages */
+	if (active)
+		return -EOPNOTSUPP;
+	return flags & MSG_ZEROCOPY || s->req.has_zcopy ? -EINVAL : 0;
+}
+
+/* The local ranges are read once, here; all that follows works on this copy. */
+static int rds_send_import_iov(struct rds_send *s)
+{
+	const struct rds_rdma_args *args = &s->req.rdma;
+	size_t bytes = args->nr_local * sizeof(*s->iov);
+
+	s->iov = kvmalloc(bytes, GFP_KERNEL);
+	if (!s->iov)
+		return -ENOMEM;
+	if (copy_from_user(s->iov, u64_to_user_ptr(args->local_vec_addr), bytes))
+		return -EFAULT;
+	return rds_rdma_check_local(args, s->iov, PAGE_SIZE, &s->op_bytes, &s->op_pages);
+}
+
+static int rds_send_check(struct rds_send *s, struct msghdr *m, size_t len)
+{
+	int err;
+
+	if (m->msg_flags & ~RDS_SEND_FLAGS)
+		return -EOPNOTSUPP;
+	err = rds_send_dest(s, m);
+	if (err)
+		return err;
+	err = rds_cmsg_parse(&s->req, m->msg_control, m->msg_controllen);
+	if (err)
+		return err;
+	err = rds_send_check_size(s, len);
+	if (err)
+		return err;
+	err = rds_send_check_zcopy(s, m->msg_flags);
+	if (err)
+		return err;
+	if (s->req.has_atomic)
+		return -EOPNOTSUPP;
+	if (s->req.has_rdma) {
+		err = rds_send_import_iov(s);
+		if (err)
+			return err;
+	}
+	return s->req.has_dest && !rds_mr_owned(s->rs, s->req.dest_cookie) ? -EINVAL : 0;
+}
+
+/* The connection */
+
+static struct rds_conn *rds_send_cached_conn(struct rds_sock *rs, const struct rds_conn_key *key)
+{
+	struct rds_conn *conn;
+
+	spin_lock_bh(&rs->peer_lock);
+	conn = rs->conn;
+	if (conn && memcmp(&conn->key, key, sizeof(*key)))
+		conn = NULL;
+	if (conn)
+		rds_conn_get(conn);
+	spin_unlock_bh(&rs->peer_lock);
+	return conn;
+}
+
+static int rds_send_find_conn(struct rds_send *s)
+{
+	struct rds_sock *rs = s->rs;
+	struct rds_conn_key key = {
+		.laddr	= rs->bound.addr,
+		.faddr	= s->to.addr,
+		.trans	= rs->trans,
+		.scope	= s->to.scope ?: rs->bound.scope,
+	};
+	struct rds_conn *conn, *old;
+
+	conn = rds_send_cached_conn(rs, &key);
+	if (!conn) {
+		conn = rds_conn_get_or_create(rs->rn, &key);
+		if (IS_ERR(conn))
+			return PTR_ERR(conn);
+		spin_lock_bh(&rs->peer_lock);
+		old = rs->conn;
+		rs->conn = rds_conn_get(conn);
+		spin_unlock_bh(&rs->peer_lock);
+		if (old)
+			rds_conn_put(old);
+	}
+	s->conn = conn;
+	return 0;
+}
+
+/* The message */
+
+static int rds_send_build_op(struct rds_send *s)
+{
+	const struct rds_rdma_args *args = &s->req.rdma;
+	struct rds_msg *msg = s->msg;
+	struct rds_op *op;
+
+	op = kzalloc(sizeof(*op), GFP_KERNEL_ACCOUNT);
+	if (!op)
+		return -ENOMEM;
+	op->msg = msg;
+	op->write = args->flags & RDS_RDMA_READWRITE;
+	op->fence = args->flags & RDS_RDMA_FENCE;
+	op->silent = args->flags & RDS_RDMA_SILENT;
+	op->rkey = rds_cookie_rkey(args->cookie);
+	op->raddr = args->remote_vec.addr + rds_cookie_offset(args->cookie);
+	op->len = s->op_bytes;
+	msg->op = op;
+	msg->has_send = s->len || !op->silent;
+	rds_ext_add_rdma(&msg->hdr, op->rkey);
+
+	if (!(args->flags & RDS_RDMA_NOTIFY_ME) && !s->rs->recverr)
+		return 0;
+	msg->notify = kzalloc(sizeof(*msg->notify), GFP_KERNEL_ACCOUNT);
+	if (!msg->notify)
+		return -ENOMEM;
+	msg->notify->token = args->user_token;
+	msg->notify_dropped_only = !(args->flags & RDS_RDMA_NOTIFY_ME);
+	/* the application waits for the end of the whole message */
+	if (!msg->notify_dropped_only)
+		msg->hdr.flags |= RDS_FLAG_ACK_REQUIRED;
+	return 0;
+}
+
+static int rds_send_build(struct rds_send *s, struct msghdr *m)
+{
+	struct rds_msg *msg = rds_msg_alloc(GFP_KERNEL);
+	struct rds_payload *payload;
+
+	if (!msg)
+		return -ENOMEM;
+	s->msg = msg;
+	msg->len = s->len;
+	rds_header_init(&msg->hdr, 0, s->len, s->rs->bound.port, s->to.port);
+	if (s->len) {
+		payload = rds_payload_from_iter(&m->msg_iter, s->len);
+		if (IS_ERR(payload))
+			return PTR_ERR(payload);
+		msg->payload = payload;
+		rds_stat_add(s->rs->rn, copy_from_user, s->len);
+	}
+	if (s->req.has_dest)
+		rds_ext_add_dest(&msg->hdr, s->req.dest_cookie);
+	return s->req.has_rdma ? rds_send_build_op(s) : 0;
+}
+
+/* Room in the send buffer: taken, the message is the socket's */
+
+static bool rds_send_reserve(struct rds_send *s)
+{
+	struct rds_sock *rs = s->rs;
+	struct rds_msg *msg = s->msg;
+	bool room;
+
+	spin_lock_bh(&rs->snd_lock);
+	/* the last message may exceed the limit, an empty one needs no room */
+	room = !msg->len || rs->snd_bytes < rds_sndbuf(rs);
+	if (room) {
+		rs->snd_bytes += msg->len;
+		if (rs->snd_bytes >= rds_sndbuf(rs) / 2)
+			msg->hdr.flags |= RDS_FLAG_ACK_REQUIRED;
+		list_add_tail(&msg->sock_item, &rs->sending);
+		sock_hold(&rs->sk);
+		msg->rs = rs;
+	}
+	spin_unlock_bh(&rs->snd_lock);
+	return room;
+}
+
+static void rds_send_unreserve(struct rds_send *s)
+{
+	struct rds_sock *rs = s->rs;
+	struct rds_msg *msg = s->msg;
+
+	spin_lock_bh(&rs->snd_lock);
+	list_del_init(&msg->sock_item);
+	rs->snd_bytes -= msg->len;
+	spin_unlock_bh(&rs->snd_lock);
+	msg->rs = NULL;
+	sock_put(&rs->sk);
+}
+
+static int rds_send_wait_room(struct rds_send *s)
+{
+	struct sock *sk = &s->rs->sk;
+	long left;
+
+	if (rds_send_reserve(s))
+		return 0;
+	rds_stat_inc(s->rs->rn, send_queue_full);
+	if (!s->timeo)
+		return -EAGAIN;
+	left = wait_event_interruptible_timeout(*sk_sleep(sk), rds_send_reserve(s), s->timeo);
+	if (left < 0)
+		return sock_intr_errno(s->timeo);
+	return left ? 0 : -ETIMEDOUT;
+}
+
+/* Pin and register */
+
+static int rds_send_pin(struct rds_send *s)
+{
+	struct rds_op *op = s->msg->op;
+	int err;
+
+	if (s->req.has_map) {
+		err = rds_mr_create(s->rs, &s->req.map, &s->map_cookie);
+		if (err)
+			return err;
+		s->mapped = true;
+		rds_ext_add_dest(&s->msg->hdr, s->map_cookie);
+	}
+	if (!op)
+		return 0;
+	err = rds_pin_user(&op->pin, s->rs->rn, s->iov, s->req.rdma.nr_local, s->op_pages,
+			   !op->write, false);
+	if (err)
+		return err;
+	atomic_inc(&s->msg->parts);
+	atomic_inc(&s->rs->ops);
+	return 0;
+}
+
+static void rds_send_unpin(struct rds_send *s)
+{
+	struct rds_op *op = s->msg->op;
+
+	if (s->mapped)
+		rds_mr_free(s->rs, s->map_cookie);
+	if (!op || !op->pin.mm)
+		return;
+	rds_pin_release(&op->pin);
+	atomic_dec(&s->msg->parts);
+	if (atomic_dec_and_test(&s->rs->ops))
+		wake_up_var(&s->rs->ops);
+}
+
+static void rds_send_count(struct rds_send *s)
+{
+	struct rds_net *rn = s->rs->rn;
+
+	if (!s->msg->op)
+		return;
+	trace_rds_op_queued(s->msg);
+	rds_stat_inc(rn, send_rdma);
+	rds_stat_add(rn, send_rdma_bytes, s->op_bytes);
+	if (s->msg->op->write)
+		rds_stat_add(rn, rdma_write_bytes, s->op_bytes);
+	else
+		rds_stat_add(rn, rdma_read_bytes, s->op_bytes);
+}
+
+static int rds_send_queue(struct rds_send *s)
+{
+	int err;
+
+	err = rds_cong_wait(s->conn->fmap, s->to.port, s->rs, &s->timeo);
+	if (err)
+		return err;
+	err = rds_send_wait_room(s);
+	if (err)
+		return err;
+	err = rds_send_pin(s);
+	if (err)
+		goto undo;
+	rds_msg_get(s->msg);	/* the path's */
+	err = rds_path_queue(s->conn, s->msg);
+	if (err) {
+		rds_msg_put(s->msg);
+		goto undo;
+	}
+	rds_send_count(s);
+	rds_path_xmit(&s->conn->path);
+	return 0;
+
+undo:
+	rds_send_unpin(s);
+	rds_send_unreserve(s);
+	return err;
+}
+
+static void rds_send_end(struct rds_send *s)
+{
+	kvfree(s->iov);
+	if (s->msg)
+		rds_msg_put(s->msg);
+	if (s->conn)
+		rds_conn_put(s->conn);
+	kfree(s);
+}
+
+int rds_sendmsg(struct socket *sock, struct msghdr *m, size_t len)
+{
+	struct rds_send *s;
+	int err;
+
+	/* 400 bytes: too much for the stack of a call that goes down to a driver */
+	s = kzalloc(sizeof(*s), GFP_KERNEL);
+	if (!s)
+		return -ENOMEM;
+	s->rs = rds_sk(sock->sk);
+	s->timeo = sock_sndtimeo(sock->sk, m->msg_flags & MSG_DONTWAIT);
+	err = rds_send_check(s, m, len);
+	if (!err)
+		err = rds_send_find_conn(s);
+	if (!err)
+		err = rds_send_build(s, m);
+	if (!err)
+		err = rds_send_queue(s);
+	rds_send_end(s);
+	return err ?: (int)len;
+}

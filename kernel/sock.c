@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#include "sock.h"
+
+#include <linux/wait_bit.h>
+#include <net/ipv6.h>
+#include "cong.h"
+#include "conn.h"
+#include "inc.h"
+#include "msg.h"
+#include "net.h"
+#include "stats.h"
+#include "transport.h"
+#include "xmit.h"
+
+/* How long a close waits for operations that a device is at, before it drops their connection. */
+#define RDS_CLOSE_OPS_TIMEOUT	(5 * HZ)
+
+/* The cached domain if it still serves. */
+static struct rds_domain *rds_sock_cached_domain(struct rds_sock *rs)
+{
+	struct rds_domain *domain;
+
+	spin_lock_bh(&rs->peer_lock);
+	domain = rs->domain;
+	if (domain && READ_ONCE(domain->dead))
+		domain = NULL;
+	if (domain)
+		rds_domain_get(domain);
+	spin_unlock_bh(&rs->peer_lock);
+	return domain;
+}
+
+struct rds_domain *rds_sock_domain(struct rds_sock *rs)
+{
+	const struct rds_transport *trans = rds_sock_trans(rs);
+	struct rds_domain *domain, *old;
+
+	if (!trans)
+		return ERR_PTR(-ENOTCONN);
+	domain = rds_sock_cached_domain(rs);
+	if (domain)
+		return domain;
+	domain = trans->domain_get(rs->rn, &rs->bound.addr, rs->bound.scope);
+	if (IS_ERR(domain))
+		return ERR_PTR(-EAGAIN);
+	spin_lock_bh(&rs->peer_lock);
+	old = rs->domain;
+	rs->domain = rds_domain_get(domain);
+	spin_unlock_bh(&rs->peer_lock);
+	rds_domain_put(old);
+	return domain;
+}
+
+/* Receiving */
+
+struct rds_inc *rds_sock_take(struct rds_sock *rs, bool peek)
+{
+	struct rds_inc *inc;
+
+	spin_lock_bh(&rs->rcv_lock);
+	inc = list_first_entry_or_null(&rs->received, struct rds_inc, item);
+	if (inc && peek)
+		rds_inc_get(inc);
+	else if (inc)
+		list_del_init(&inc->item);
+	spin_unlock_bh(&rs->rcv_lock);
+	return inc;
+}
+
+void rds_sock_untake(struct rds_sock *rs, struct rds_inc *inc)
+{
+	spin_lock_bh(&rs->rcv_lock);
+	list_add(&inc->item, &rs->received);
+	spin_unlock_bh(&rs->rcv_lock);
+}
+
+void rds_sock_consumed(struct rds_sock *rs, struct rds_inc *inc)
+{
+	spin_lock_bh(&rs->rcv_lock);
+	rs->rcv_bytes -= inc->len;
+	if (rs->congested && rs->rcv_bytes < rds_rcvbuf(rs) / 2) {
+		rs->congested = false;
+		rds_cong_clear_port(rs->lmap, rs->bound.port);
+	}
+	spin_unlock_bh(&rs->rcv_lock);
+	rds_stat_add(rs->rn, recv_bytes_freed_fromsock, inc->len);
+}
+
+bool rds_sock_readable(struct rds_sock *rs)
+{
+	bool readable;
+
+	spin_lock_bh(&rs->rcv_lock);
+	readable = !list_empty(&rs->received) || !list_empty(&rs->notifies);
+	spin_unlock_bh(&rs->rcv_lock);
+	return readable;
+}
+
+void rds_sock_stop_receiving(struct rds_sock *rs)
+{
+	struct rds_inc *inc;
+	bool congested;
+
+	spin_lock_bh(&rs->rcv_lock);
+	rs->released = true;
+	congested = rs->congested;
+	rs->congested = false;
+	spin_unlock_bh(&rs->rcv_lock);
+	while ((inc = rds_sock_take(rs, false)))
+		rds_inc_put(inc);
+	if (congested)
+		rds_cong_clear_port(rs->lmap, rs->bound.port);
+}
+
+/* Sending */
+
+bool rds_sock_writable(struct rds_sock *rs)
+{
+	return READ_ONCE(rs->snd_bytes) < rds_sndbuf(rs);
+}
+
+static bool rds_msg_goes_to(const struct rds_msg *msg, const struct in6_addr *addr, __be16 port)
+{
+	return !addr || (msg->hdr.dport == port && ipv6_addr_equal(&msg->conn->key.faddr, addr));
+}
+
+/* Messages that are being queued just now have no path yet; they count as sent afterwards. */
+static void rds_sock_collect(struct rds_sock *rs, const struct in6_addr *addr, __be16 port,
+			     struct list_head *list)
+{
+	struct rds_msg *msg, *tmp;
+
+	spin_lock_bh(&rs->snd_lock);
+	list_for_each_entry_safe(msg, tmp, &rs->sending, sock_item) {
+		if (smp_load_acquire(&msg->path) && rds_msg_goes_to(msg, addr, port))
+			list_move_tail(&msg->sock_item, list);
+	}
+	spin_unlock_bh(&rs->snd_lock);
+}
+
+static struct rds_msg *rds_sock_pop(struct rds_sock *rs, struct list_head *list)
+{
+	struct rds_msg *msg;
+
+	spin_lock_bh(&rs->snd_lock);
+	msg = list_first_entry_or_null(list, struct rds_msg, sock_item);
+	if (msg) {
+		list_del_init(&msg->sock_item);
+		rds_msg_get(msg);
+	}
+	spin_unlock_bh(&rs->snd_lock);
+	return msg;
+}
+
+void rds_sock_cancel(struct rds_sock *rs, const struct in6_addr *addr, __be16 port)
+{
+	struct rds_msg *msg;
+	LIST_HEAD(list);
+
+	rds_sock_collect(rs, addr, port, &list);
+	while ((msg = rds_sock_pop(rs, &list))) {
+		rds_path_cancel(msg, RDS_RDMA_CANCELED);
+		rds_msg_put(msg);
+	}
+}
+
+void rds_sock_wait_ops(struct rds_sock *rs)
+{
+	if (wait_var_event_timeout(&rs->ops, !atomic_read(&rs->ops), RDS_CLOSE_OPS_TIMEOUT))
+		return;
+	rds_conn_drop_from(rs->rn, &rs->bound.addr, RDS_DROP_OP_CANCEL);
+	wait_var_event(&rs->ops, !atomic_read(&rs->ops));
+}

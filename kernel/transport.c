@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#include "transport.h"
+
+#include <linux/err.h>
+#include <linux/rcupdate.h>
+
+/* The one beside loopback.  Set before the family is registered, cleared after it is gone. */
+static const struct rds_transport *rds_fabric;
+
+void rds_transport_register(const struct rds_transport *trans)
+{
+	rds_fabric = trans;
+}
+
+void rds_transport_unregister(const struct rds_transport *trans)
+{
+	if (rds_fabric == trans)
+		rds_fabric = NULL;
+}
+
+struct rds_domain *rds_transport_find(struct rds_net *rn, const struct in6_addr *addr, u32 scope)
+{
+	struct rds_domain *domain = rds_loop_transport.domain_get(rn, addr, scope);
+
+	if (!IS_ERR(domain) || !rds_fabric)
+		return domain;
+	return rds_fabric->domain_get(rn, addr, scope);
+}
