@@ -312,6 +312,24 @@ class Rds(SocketCalls, unittest.TestCase):
             self.a.sendto(bytes((1 << 20) + 1), self.b.getsockname())
         self.assertEqual(raised.exception.errno, errno.EMSGSIZE)
 
+    def test_send_waits_for_a_slow_reader(self):
+        """Congested or with a full send buffer: the time-out holds, and room ends the wait."""
+        payload = bytes(4096)
+        self.b.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 16384)
+        self.a.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 65536)
+        self.a.settimeout(0.2)
+        sent = 0
+        with self.assertRaises(TimeoutError):
+            while sent < 1000:
+                self.a.sendto(payload, self.b.getsockname())
+                sent += 1
+        self.assertGreater(sent, 3)
+        self.a.settimeout(PATIENCE)
+        reader = threading.Timer(0.1, lambda: [self.b.recv(4096) for _ in range(sent + 1)])
+        reader.start()
+        self.assertEqual(self.a.sendto(payload, self.b.getsockname()), 4096)
+        reader.join()
+
     def test_counters(self):
         before = self.a.counters()["copy_from_user"]
         self.a.sendto(b"12345", self.b.getsockname())
@@ -529,6 +547,8 @@ class TapResult(unittest.TestResult):
         for line in detail.splitlines():
             print("#", line)
         name = f"{type(test).__name__}.{test._testMethodName}"
+        if not isinstance(test, StandIn):
+            name = f"{ADDR} to {PEER}: {name}"
         print(f"{'ok' if good else 'not ok'} {self.testsRun} - {name}", flush=True)
 
     def startTest(self, test):

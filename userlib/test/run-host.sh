@@ -103,6 +103,16 @@ links_resolve()
 
 builds() { make -s O="$scratch/$1" CFLAGS="-O2 -g -Werror" "${@:2}" all; }
 
+# The unit tests once more, with the compiler watching memory and arithmetic.
+sanitized()
+{
+	local program
+	make -s O="$scratch/sanitized" CFLAGS="-g -O1 -fsanitize=address,undefined -fno-sanitize-recover" unit || return 1
+	for program in "$scratch"/sanitized/test/unit-*; do
+		"$program" || return 1
+	done
+}
+
 installs()
 {
 	make -s O="$build" DESTDIR="$scratch/root" prefix=/usr install &&
@@ -177,6 +187,7 @@ check "symbols: nothing else is exported" only_own_names
 check "manual: formats without warnings" pages_format
 check "builds elsewhere without warnings" builds own
 check "builds with the distribution's header" builds distribution UAPI=
+check "unit tests under ASan and UBSan" sanitized
 check "header: C++, ours" cxx -I../uapi
 check "header: C++, the distribution's" cxx
 check "installs" installs

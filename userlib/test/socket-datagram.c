@@ -126,6 +126,7 @@ int main(int argc, char **argv)
 	struct end a = open_end(addr_of(argc, argv, 1));
 	struct end b = open_end(addr_of(argc, argv, 2));
 
+	prefix_names(argc, argv);
 	errno = 0;
 	test_open_errors(addr_of(argc, argv, 1), &a);
 	test_unbound(&b);

@@ -325,6 +325,7 @@ int main(int argc, char **argv)
 	struct end a = open_end(addr_of(argc, argv, 1));
 	struct end b = open_end(addr_of(argc, argv, 2));
 
+	prefix_names(argc, argv);
 	test_first_write(&a, &b);
 	test_unaligned(&a, &b);
 	test_refused(&a, &b);

@@ -29,6 +29,15 @@ static inline const char *addr_of(int argc, char **argv, int i)
 	return argc > i ? argv[i] : "127.0.0.1";
 }
 
+static inline void prefix_names(int argc, char **argv)
+{
+	static char prefix[256];
+
+	snprintf(prefix, sizeof(prefix), "%s to %s: ", addr_of(argc, argv, 1),
+		 addr_of(argc, argv, 2));
+	tap_prefix = prefix;
+}
+
 /* Receive one message of exactly this text; false after the patience is over. */
 static inline int got_text(const struct end *end, const char *text, struct rds_incoming *in)
 {

@@ -10,13 +10,14 @@
 #include <string.h>
 
 static int tap_count, tap_failed;
+static const char *tap_prefix = "";	/* of every name: what is tested this time */
 
 static inline int __attribute__((format(printf, 2, 3)))
 ok(int good, const char *fmt, ...)
 {
 	va_list args;
 
-	printf("%sok %d - ", good ? "" : "not ", ++tap_count);
+	printf("%sok %d - %s", good ? "" : "not ", ++tap_count, tap_prefix);
 	va_start(args, fmt);
 	vprintf(fmt, args);
 	va_end(args);
