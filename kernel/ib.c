@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#include "ib.h"
+
+#include <net/net_namespace.h>
+#include "ib_cm.h"
+#include "ib_dev.h"
+#include "ib_mr.h"
+#include "ib_send.h"
+#include "net.h"
+#include "rds_uapi.h"
+#include "transport.h"
+
+static struct rds_domain *rds_ib_domain_get(struct rds_net *rn, const struct in6_addr *addr,
+					    u32 scope)
+{
+	struct rds_ib_device *dev;
+
+	/* RDMA devices and our listeners are in the initial namespace */
+	if (!net_eq(rn->net, &init_net))
+		return ERR_PTR(-EADDRNOTAVAIL);
+	dev = rds_ib_cm_find_device(addr, scope);
+	return IS_ERR(dev) ? ERR_CAST(dev) : &dev->domain;
+}
+
+const struct rds_transport rds_ib_transport = {
+	.name		= "infiniband",
+	.type		= RDS_TRANS_IB,
+	.domain_get	= rds_ib_domain_get,
+	.domain_release	= rds_ib_dev_free,
+	.connect	= rds_ib_connect,
+	.accept		= rds_ib_accept,
+	.reject		= rds_ib_reject,
+	.step		= rds_ib_step,
+	.close		= rds_ib_close,
+	.release	= rds_ib_release,
+	.xmit		= rds_ib_xmit,
+	.flush		= rds_ib_flush,
+	.mr_register	= rds_ib_mr_register,
+	.mr_unregister	= rds_ib_mr_unregister,
+};
+
+int rds_ib_init(void)
+{
+	int err;
+
+	err = rds_ib_dev_register_client();
+	if (err)
+		return err;
+	rds_transport_register(&rds_ib_transport);
+	err = rds_ib_listen();
+	if (err)
+		goto out_unregister;
+	return 0;
+
+out_unregister:
+	rds_transport_unregister(&rds_ib_transport);
+	rds_ib_dev_unregister_client();
+	return err;
+}
+
+void rds_ib_exit(void)
+{
+	rds_ib_unlisten();
+	rds_transport_unregister(&rds_ib_transport);
+	rds_ib_dev_unregister_client();
+}

@@ -1,0 +1,472 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* Receiving.
+ *
+ * All endpoints of a device take their buffers from one shared queue.  A buffer is room for a header,
+ * and a page.  Small payloads are copied out and the buffer is posted again as it is; larger ones
+ * give their page to the message, and the buffer gets another.  A buffer is always in one place: posted,
+ * with the completion handler, on the list of those ready to be posted, or on that of those without a page.
+ */
+#include "ib_recv.h"
+
+#include <linux/mm.h>
+#include <linux/moduleparam.h>
+#include <linux/slab.h>
+#include "cong.h"
+#include "conn.h"
+#include "deliver.h"
+#include "ib_dev.h"
+#include "ib_ep.h"
+#include "inc.h"
+#include "stats.h"
+#include "xmit.h"
+
+static unsigned int ib_srq_size = 512;
+module_param(ib_srq_size, uint, 0444);
+MODULE_PARM_DESC(ib_srq_size, "Receive buffers of an RDMA device, shared by its connections, 64 to 16384");
+
+#define RDS_IB_RQ_MIN		64u
+#define RDS_IB_RQ_MAX		16384u
+/* Buffers are posted this many at a time. */
+#define RDS_IB_RQ_BATCH		16
+/* Headers do not share cache lines. */
+#define RDS_IB_HEADER_STRIDE	64
+static_assert(RDS_IB_HEADER_STRIDE >= RDS_HEADER_LEN);
+
+struct rds_ib_rbuf {
+	struct ib_cqe		cqe;
+	struct rds_ib_device	*dev;
+	struct list_head	item;		/* rq->ready or rq->empty */
+	struct page		*page;		/* NULL: given away */
+	struct rds_header	*hdr;
+	struct ib_sge		sge[2];		/* header, page */
+	struct ib_recv_wr	wr;
+};
+
+/* Buffers */
+
+unsigned int rds_ib_rq_size(const struct ib_device *ibdev)
+{
+	return min_t(unsigned int, clamp(ib_srq_size, RDS_IB_RQ_MIN, RDS_IB_RQ_MAX),
+		     ibdev->attrs.max_srq_wr);
+}
+
+/* Events come when fewer are left than this. */
+static unsigned int rds_ib_rq_limit(const struct rds_ib_rq *rq)
+{
+	return rq->size / 4;
+}
+
+static bool rds_ib_rbuf_get_page(struct rds_ib_rbuf *buf, gfp_t gfp)
+{
+	struct ib_device *ibdev = buf->dev->ibdev;
+	struct page *page = alloc_page(gfp | __GFP_NOWARN);
+	u64 dma;
+
+	if (!page)
+		return false;
+	dma = ib_dma_map_page(ibdev, page, 0, RDS_FRAG_LEN, DMA_FROM_DEVICE);
+	if (ib_dma_mapping_error(ibdev, dma)) {
+		__free_page(page);
+		return false;
+	}
+	buf->page = page;
+	buf->sge[1].addr = dma;
+	return true;
+}
+
+/* The caller owns the page from now on. */
+static struct page *rds_ib_rbuf_take_page(struct rds_ib_rbuf *buf)
+{
+	struct page *page = buf->page;
+
+	ib_dma_unmap_page(buf->dev->ibdev, buf->sge[1].addr, RDS_FRAG_LEN, DMA_FROM_DEVICE);
+	buf->page = NULL;
+	return page;
+}
+
+static void rds_ib_rq_kick(struct rds_ib_rq *rq)
+{
+	lockdep_assert_held(&rq->lock);
+	if (!rq->stopped)
+		schedule_work(&rq->refill);
+}
+
+/* Post what is ready; what the device does not take is tried again by the worker. */
+static void rds_ib_rq_post(struct rds_ib_rq *rq)
+{
+	struct ib_recv_wr *first = NULL, **link = &first;
+	const struct ib_recv_wr *bad = NULL;
+	struct rds_ib_rbuf *buf;
+	int err;
+
+	lockdep_assert_held(&rq->lock);
+	list_for_each_entry(buf, &rq->ready, item) {
+		*link = &buf->wr;
+		link = &buf->wr.next;
+	}
+	*link = NULL;
+	if (!first)
+		return;
+	INIT_LIST_HEAD(&rq->ready);
+	rq->nr_ready = 0;
+	err = ib_post_srq_recv(rq->srq, first, &bad);
+	if (!err)
+		return;
+	for (; bad; bad = bad->next) {
+		buf = container_of(bad, struct rds_ib_rbuf, wr);
+		list_add_tail(&buf->item, &rq->ready);
+		rq->nr_ready++;
+	}
+	rds_ib_rq_kick(rq);
+}
+
+/* @buf comes back from the completion handler. */
+static void rds_ib_rq_return(struct rds_ib_rq *rq, struct rds_ib_rbuf *buf)
+{
+	bool full = buf->page || rds_ib_rbuf_get_page(buf, GFP_ATOMIC);
+
+	spin_lock_bh(&rq->lock);
+	if (!full) {
+		list_add_tail(&buf->item, &rq->empty);
+		rds_ib_rq_kick(rq);
+	} else {
+		list_add_tail(&buf->item, &rq->ready);
+		if (++rq->nr_ready >= RDS_IB_RQ_BATCH)
+			rds_ib_rq_post(rq);
+	}
+	spin_unlock_bh(&rq->lock);
+}
+
+static struct rds_ib_rbuf *rds_ib_rq_take_empty(struct rds_ib_rq *rq)
+{
+	struct rds_ib_rbuf *buf;
+
+	spin_lock_bh(&rq->lock);
+	buf = list_first_entry_or_null(&rq->empty, struct rds_ib_rbuf, item);
+	if (buf)
+		list_del(&buf->item);
+	spin_unlock_bh(&rq->lock);
+	return buf;
+}
+
+/* Give pages to those without, as far as there is memory.  Sleeps. */
+static bool rds_ib_rq_fill(struct rds_ib_rq *rq)
+{
+	struct rds_ib_rbuf *buf;
+	bool full = true;
+
+	while (full && (buf = rds_ib_rq_take_empty(rq))) {
+		full = rds_ib_rbuf_get_page(buf, GFP_KERNEL);
+		spin_lock_bh(&rq->lock);
+		list_add_tail(&buf->item, full ? &rq->ready : &rq->empty);
+		rq->nr_ready += full;
+		spin_unlock_bh(&rq->lock);
+	}
+	spin_lock_bh(&rq->lock);
+	rds_ib_rq_post(rq);
+	spin_unlock_bh(&rq->lock);
+	return full;
+}
+
+static int rds_ib_rq_arm(struct rds_ib_rq *rq)
+{
+	struct ib_srq_attr attr = { .srq_limit = rds_ib_rq_limit(rq) };
+
+	return ib_modify_srq(rq->srq, &attr, IB_SRQ_LIMIT);
+}
+
+static void rds_ib_rq_work(struct work_struct *work)
+{
+	struct rds_ib_rq *rq = container_of(work, struct rds_ib_rq, refill);
+
+	/* without memory, every buffer that comes back starts the work anew */
+	rds_ib_rq_fill(rq);
+	rds_ib_rq_arm(rq);
+}
+
+static void rds_ib_rq_event(struct ib_event *event, void *data)
+{
+	struct rds_ib_rq *rq = data;
+	unsigned long flags;
+
+	if (event->event != IB_EVENT_SRQ_LIMIT_REACHED)
+		return;
+	rds_stat_inc(rds_net(&init_net), ib_srq_low);
+	spin_lock_irqsave(&rq->lock, flags);
+	rds_ib_rq_kick(rq);
+	spin_unlock_irqrestore(&rq->lock, flags);
+}
+
+/* Frames */
+
+static enum rds_drop_reason rds_ib_frame_reason(enum rds_frame frame)
+{
+	switch (frame) {
+	case RDS_FRAME_SHORT:
+		return RDS_DROP_FRAME_SHORT;
+	case RDS_FRAME_BAD_CSUM:
+		return RDS_DROP_BAD_CSUM;
+	case RDS_FRAME_TOO_LONG:
+		return RDS_DROP_TOO_LONG;
+	case RDS_FRAME_BAD_LEN:
+		return RDS_DROP_BAD_LEN;
+	case RDS_FRAME_MISMATCH:
+		return RDS_DROP_MISMATCH;
+	case RDS_FRAME_ACK:
+	case RDS_FRAME_PART:
+	case RDS_FRAME_LAST:
+		break;
+	}
+	return RDS_DROP_NONE;
+}
+
+/* Append the frame's @len bytes to the message being received. */
+static int rds_ib_take_payload(struct rds_ib_ep *ep, struct rds_ib_rbuf *buf, u32 len)
+{
+	struct rds_ib_rx *rx = &ep->rx;
+	u32 total = be32_to_cpu(rx->reasm.first.len);
+
+	if (!len)
+		return 0;
+	/* room for pages is an array of 16 bytes a page; the pages themselves come as bytes do */
+	if (!rx->partial)
+		rx->partial = rds_payload_alloc(total, GFP_ATOMIC);
+	if (!rx->partial)
+		return -ENOMEM;
+	if (rds_payload_is_inline(rx->partial)) {
+		ib_dma_sync_single_for_cpu(buf->dev->ibdev, buf->sge[1].addr, len,
+					   DMA_FROM_DEVICE);
+		memcpy(rds_payload_data(rx->partial), page_address(buf->page), len);
+		ib_dma_sync_single_for_device(buf->dev->ibdev, buf->sge[1].addr, len,
+					      DMA_FROM_DEVICE);
+		return 0;
+	}
+	rds_payload_add_page(rx->partial, rds_ib_rbuf_take_page(buf), 0, len);
+	return 0;
+}
+
+static void rds_ib_map_complete(struct rds_ib_ep *ep, struct rds_payload *payload)
+{
+	if (payload && payload->len == RDS_CONG_MAP_LEN)
+		rds_cong_map_update(rds_path_conn(ep->ep.path), payload);
+	rds_payload_put(payload);
+}
+
+/* A whole message is there.  Returns 0, or -ENOMEM: it was not taken, nor will it be acknowledged. */
+static int rds_ib_frame_complete(struct rds_ib_ep *ep)
+{
+	struct rds_conn *conn = rds_path_conn(ep->ep.path);
+	const struct rds_header *hdr = &ep->rx.reasm.first;
+	struct rds_payload *payload = ep->rx.partial;
+	u64 seq = be64_to_cpu(hdr->seq);
+	struct rds_inc *inc;
+
+	if (rds_header_is_cong_map(hdr)) {
+		ep->rx.partial = NULL;
+		rds_ib_map_complete(ep, payload);
+		return 0;
+	}
+	inc = rds_inc_alloc(hdr, &conn->key.faddr, &conn->key.laddr, conn->key.scope, GFP_ATOMIC);
+	if (!inc)
+		return -ENOMEM;
+	inc->payload = payload;
+	ep->rx.partial = NULL;
+	rds_path_receive(ep->ep.path, hdr, inc, &ep->dev->domain);
+
+	if (seq > atomic64_read(&ep->rx.done))
+		atomic64_set(&ep->rx.done, seq);
+	if (hdr->flags & RDS_FLAG_ACK_REQUIRED) {
+		/* the number before the bit; see rds_ib_take_ack() */
+		smp_mb__before_atomic();
+		set_bit(RDS_IB_ACK_DUE, &ep->flags);
+	}
+	return 0;
+}
+
+static void rds_ib_frame_bad(struct rds_ib_ep *ep, enum rds_frame frame)
+{
+	if (frame == RDS_FRAME_BAD_CSUM)
+		rds_stat_inc(rds_path_conn(ep->ep.path)->rn, recv_drop_bad_checksum);
+	rds_ep_drop(&ep->ep, rds_ib_frame_reason(frame), -EPROTO);
+}
+
+/* Judge a frame and take what it brings. */
+static void rds_ib_frame(struct rds_ib_ep *ep, struct rds_ib_rbuf *buf, u32 bytes)
+{
+	const struct rds_header *hdr = buf->hdr;
+	enum rds_frame frame;
+	u32 offset;
+
+	frame = rds_reasm_frame(&ep->rx.reasm, hdr, bytes, &offset);
+	if (rds_frame_is_error(frame)) {
+		rds_ib_frame_bad(ep, frame);
+		return;
+	}
+	if (!rds_path_acked(&ep->ep, be64_to_cpu(hdr->ack))) {
+		rds_ep_drop(&ep->ep, RDS_DROP_BAD_ACK, -EPROTO);
+		return;
+	}
+	if (frame == RDS_FRAME_ACK) {
+		rds_stat_inc(rds_path_conn(ep->ep.path)->rn, ib_ack_received);
+		return;
+	}
+	if (rds_ib_take_payload(ep, buf, bytes - RDS_HEADER_LEN) ||
+	    (frame == RDS_FRAME_LAST && rds_ib_frame_complete(ep)))
+		rds_ep_drop(&ep->ep, RDS_DROP_NO_MEMORY, -ENOMEM);
+}
+
+/* The peer knows that we are connected, but its confirmation to our CM is late or lost. */
+static void rds_ib_notify_cm(struct rds_ib_ep *ep)
+{
+	if (ep->ep.active || READ_ONCE(ep->stage) == RDS_IB_CONNECTED ||
+	    test_and_set_bit(RDS_IB_PEER_SENDS, &ep->flags))
+		return;
+	rdma_notify(ep->cm_id, IB_EVENT_COMM_EST);
+}
+
+static void rds_ib_receive(struct rds_ib_ep *ep, struct rds_ib_rbuf *buf, u32 bytes)
+{
+	struct rds_path *path = ep->ep.path;
+
+	ib_dma_sync_single_for_cpu(buf->dev->ibdev, buf->sge[0].addr, RDS_HEADER_LEN,
+				   DMA_FROM_DEVICE);
+	rds_ib_notify_cm(ep);
+	spin_lock_bh(&path->rx_lock);
+	/* with a reason to be dropped, what follows cannot be trusted, or would leave a gap */
+	if (rds_ep_is_current(&ep->ep) && READ_ONCE(ep->ep.reason) == RDS_DROP_NONE)
+		rds_ib_frame(ep, buf, bytes);
+	spin_unlock_bh(&path->rx_lock);
+	ib_dma_sync_single_for_device(buf->dev->ibdev, buf->sge[0].addr, RDS_HEADER_LEN,
+				      DMA_FROM_DEVICE);
+	if (test_bit(RDS_IB_ACK_DUE, &ep->flags))
+		rds_path_xmit(path);
+}
+
+static void rds_ib_recv_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct rds_ib_rbuf *buf = container_of(wc->wr_cqe, struct rds_ib_rbuf, cqe);
+	struct rds_ib_device *dev = buf->dev;
+	struct rds_ib_ep *ep;
+
+	/* only the pointer's value is used: the queue pair may be gone */
+	ep = rds_ib_dev_find_qp(dev, wc->qp);
+	if (ep && wc->status == IB_WC_SUCCESS)
+		rds_ib_receive(ep, buf, wc->byte_len);
+	else if (ep && wc->status != IB_WC_WR_FLUSH_ERR)
+		rds_ep_drop(&ep->ep, RDS_DROP_RECV_ERROR, wc->status);
+	rds_ib_rq_return(&dev->rq, buf);
+}
+
+/* Set-up */
+
+static void rds_ib_rbuf_init(struct rds_ib_device *dev, unsigned int i)
+{
+	struct rds_ib_rq *rq = &dev->rq;
+	struct rds_ib_rbuf *buf = &rq->bufs[i];
+
+	buf->cqe.done = rds_ib_recv_done;
+	buf->dev = dev;
+	buf->hdr = rq->headers + i * RDS_IB_HEADER_STRIDE;
+	buf->sge[0].addr = rq->headers_dma + i * RDS_IB_HEADER_STRIDE;
+	buf->sge[0].length = RDS_HEADER_LEN;
+	buf->sge[0].lkey = dev->pd->local_dma_lkey;
+	buf->sge[1].length = RDS_FRAG_LEN;
+	buf->sge[1].lkey = dev->pd->local_dma_lkey;
+	buf->wr.wr_cqe = &buf->cqe;
+	buf->wr.sg_list = buf->sge;
+	buf->wr.num_sge = 2;
+	list_add_tail(&buf->item, &rq->empty);
+}
+
+static int rds_ib_rq_alloc(struct rds_ib_device *dev)
+{
+	struct rds_ib_rq *rq = &dev->rq;
+	unsigned int i;
+
+	rq->bufs = kvcalloc(rq->size, sizeof(*rq->bufs), GFP_KERNEL);
+	if (!rq->bufs)
+		return -ENOMEM;
+	rq->headers = kcalloc(rq->size, RDS_IB_HEADER_STRIDE, GFP_KERNEL);
+	if (!rq->headers)
+		goto out_free_bufs;
+	rq->headers_dma = ib_dma_map_single(dev->ibdev, rq->headers,
+					    rq->size * RDS_IB_HEADER_STRIDE, DMA_FROM_DEVICE);
+	if (ib_dma_mapping_error(dev->ibdev, rq->headers_dma))
+		goto out_free_headers;
+	for (i = 0; i < rq->size; i++)
+		rds_ib_rbuf_init(dev, i);
+	return 0;
+
+out_free_headers:
+	kfree(rq->headers);
+out_free_bufs:
+	kvfree(rq->bufs);
+	return -ENOMEM;
+}
+
+static void rds_ib_rq_free(struct rds_ib_device *dev)
+{
+	struct rds_ib_rq *rq = &dev->rq;
+	unsigned int i;
+
+	for (i = 0; i < rq->size; i++)
+		if (rq->bufs[i].page)
+			__free_page(rds_ib_rbuf_take_page(&rq->bufs[i]));
+	ib_dma_unmap_single(dev->ibdev, rq->headers_dma, rq->size * RDS_IB_HEADER_STRIDE,
+			    DMA_FROM_DEVICE);
+	kfree(rq->headers);
+	kvfree(rq->bufs);
+}
+
+int rds_ib_rq_init(struct rds_ib_device *dev)
+{
+	struct rds_ib_rq *rq = &dev->rq;
+	struct ib_srq_init_attr init = {
+		.event_handler	= rds_ib_rq_event,
+		.srq_context	= rq,
+		.srq_type	= IB_SRQT_BASIC,
+	};
+	int err;
+
+	INIT_WORK(&rq->refill, rds_ib_rq_work);
+	spin_lock_init(&rq->lock);
+	INIT_LIST_HEAD(&rq->ready);
+	INIT_LIST_HEAD(&rq->empty);
+	rq->size = rds_ib_rq_size(dev->ibdev);
+	err = rds_ib_rq_alloc(dev);
+	if (err)
+		return err;
+	init.attr.max_wr = rq->size;
+	init.attr.max_sge = 2;
+	rq->srq = ib_create_srq(dev->pd, &init);
+	if (IS_ERR(rq->srq)) {
+		err = PTR_ERR(rq->srq);
+		goto out_free;
+	}
+	if (!rds_ib_rq_fill(rq)) {
+		err = -ENOMEM;
+		goto out_destroy_srq;
+	}
+	err = rds_ib_rq_arm(rq);
+	if (err)
+		goto out_destroy_srq;
+	return 0;
+
+out_destroy_srq:
+	ib_destroy_srq(rq->srq);
+out_free:
+	rds_ib_rq_free(dev);
+	return err;
+}
+
+void rds_ib_rq_exit(struct rds_ib_device *dev)
+{
+	struct rds_ib_rq *rq = &dev->rq;
+
+	spin_lock_bh(&rq->lock);
+	rq->stopped = true;
+	spin_unlock_bh(&rq->lock);
+	cancel_work_sync(&rq->refill);
+	ib_destroy_srq(rq->srq);
+	rds_ib_rq_free(dev);
+}
