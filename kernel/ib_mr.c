@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#include "ib_mr.h"
+
+#include <linux/slab.h>
+#include <rdma/ib_cache.h>
+#include "ib_dev.h"
+#include "mr.h"
+#include "stats.h"
+#include "wire.h"
+
+/* How long one registration may take. */
+#define RDS_IB_MR_TIMEOUT	(5 * HZ)
+/* Registrations up to here count as small. */
+#define RDS_IB_MR_SMALL_PAGES	2
+
+/* A key in use. */
+struct rds_ib_mr {
+	struct list_head	item;		/* mrs->live, while ibmr is set */
+	struct ib_mr		*ibmr;		/* NULL: the device is gone */
+	struct rds_mr		*mr;
+	enum dma_data_direction	dir;
+};
+
+/* The queue pair that is connected to itself */
+
+static int rds_ib_mr_qp_to_init(struct ib_qp *qp, u32 port)
+{
+	struct ib_qp_attr attr = {
+		.qp_state	= IB_QPS_INIT,
+		.port_num	= port,
+	};
+
+	return ib_modify_qp(qp, &attr, IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_PORT |
+			    IB_QP_ACCESS_FLAGS);
+}
+
+static int rds_ib_mr_qp_to_rtr(struct ib_qp *qp, u32 port, const struct ib_gid_attr *gid)
+{
+	struct ib_qp_attr attr = {
+		.qp_state	= IB_QPS_RTR,
+		.path_mtu	= IB_MTU_1024,
+		.dest_qp_num	= qp->qp_num,
+		.min_rnr_timer	= 10,
+	};
+	struct ib_port_attr port_attr;
+	int err;
+
+	err = ib_query_port(qp->device, port, &port_attr);
+	if (err)
+		return err;
+	attr.ah_attr.type = rdma_ah_find_type(qp->device, port);
+	rdma_ah_set_port_num(&attr.ah_attr, port);
+	rdma_ah_set_dlid(&attr.ah_attr, port_attr.lid);
+	rdma_ah_set_grh(&attr.ah_attr, (union ib_gid *)&gid->gid, 0, gid->index, 1, 0);
+	return ib_modify_qp(qp, &attr, IB_QP_STATE | IB_QP_AV | IB_QP_PATH_MTU | IB_QP_DEST_QPN |
+			    IB_QP_RQ_PSN | IB_QP_MAX_DEST_RD_ATOMIC | IB_QP_MIN_RNR_TIMER);
+}
+
+static int rds_ib_mr_qp_to_rts(struct ib_qp *qp)
+{
+	struct ib_qp_attr attr = {
+		.qp_state	= IB_QPS_RTS,
+		.timeout	= 14,
+		.retry_cnt	= 7,
+		.rnr_retry	= 7,
+	};
+
+	return ib_modify_qp(qp, &attr, IB_QP_STATE | IB_QP_TIMEOUT | IB_QP_RETRY_CNT |
+			    IB_QP_RNR_RETRY | IB_QP_SQ_PSN | IB_QP_MAX_QP_RD_ATOMIC);
+}
+
+/* Nothing is ever sent over it, so any address of the device will do. */
+static int rds_ib_mr_qp_connect_by(struct ib_qp *qp, u32 port, int index)
+{
+	const struct ib_gid_attr *gid;
+	int err;
+
+	gid = rdma_get_gid_attr(qp->device, port, index);
+	if (IS_ERR(gid))
+		return PTR_ERR(gid);
+	err = rds_ib_mr_qp_to_init(qp, port);
+	if (!err)
+		err = rds_ib_mr_qp_to_rtr(qp, port, gid);
+	if (!err)
+		err = rds_ib_mr_qp_to_rts(qp);
+	rdma_put_gid_attr(gid);
+	return err;
+}
+
+static void rds_ib_mr_qp_reset(struct ib_qp *qp)
+{
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_RESET };
+
+	ib_modify_qp(qp, &attr, IB_QP_STATE);
+}
+
+static int rds_ib_mr_qp_connect(struct ib_qp *qp)
+{
+	struct ib_device *ibdev = qp->device;
+	int index;
+	u32 port;
+
+	rdma_for_each_port(ibdev, port) {
+		for (index = 0; index < ibdev->port_data[port].immutable.gid_tbl_len; index++) {
+			if (!rds_ib_mr_qp_connect_by(qp, port, index))
+				return 0;
+			rds_ib_mr_qp_reset(qp);
+		}
+	}
+	return -EAGAIN;
+}
+
+static int rds_ib_mr_qp_make(struct rds_ib_device *dev)
+{
+	struct ib_qp_init_attr init = {
+		.send_cq	= dev->recv_cq,
+		.recv_cq	= dev->recv_cq,
+		.cap		= {
+			.max_send_wr	= 2,
+			.max_recv_wr	= 1,
+			.max_send_sge	= 1,
+			.max_recv_sge	= 1,
+		},
+		.sq_sig_type	= IB_SIGNAL_REQ_WR,
+		.qp_type	= IB_QPT_RC,
+	};
+	struct ib_qp *qp;
+	int err;
+
+	qp = ib_create_qp(dev->pd, &init);
+	if (IS_ERR(qp))
+		return PTR_ERR(qp);
+	err = rds_ib_mr_qp_connect(qp);
+	if (err)
+		ib_destroy_qp(qp);
+	else
+		dev->mrs.qp = qp;
+	return err;
+}
+
+static void rds_ib_mr_qp_destroy(struct rds_ib_mrs *mrs)
+{
+	if (mrs->qp)
+		ib_destroy_qp(mrs->qp);
+	mrs->qp = NULL;
+}
+
+/* Posting to it */
+
+static void rds_ib_mr_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct rds_ib_mrs *mrs = container_of(wc->wr_cqe, struct rds_ib_mrs, cqe);
+
+	mrs->status = wc->status;
+	complete(&mrs->done);
+}
+
+static int rds_ib_mr_post(struct rds_ib_device *dev, struct ib_mr *ibmr, int access)
+{
+	struct rds_ib_mrs *mrs = &dev->mrs;
+	struct ib_reg_wr wr = {
+		.wr = {
+			.wr_cqe		= &mrs->cqe,
+			.opcode		= IB_WR_REG_MR,
+			.send_flags	= IB_SEND_SIGNALED,
+		},
+		.mr	= ibmr,
+		.key	= ibmr->rkey,
+		.access	= access,
+	};
+	int err;
+
+	reinit_completion(&mrs->done);
+	err = ib_post_send(mrs->qp, &wr.wr, NULL);
+	if (err)
+		return err;
+	if (!wait_for_completion_timeout(&mrs->done, RDS_IB_MR_TIMEOUT))
+		return -ETIMEDOUT;
+	return mrs->status == IB_WC_SUCCESS ? 0 : -EIO;
+}
+
+/* Get rid of a queue pair that failed.  An overdue completion must not be taken for that of a later
+ * registration.
+ */
+static void rds_ib_mr_qp_fail(struct rds_ib_device *dev, int err)
+{
+	rds_ib_mr_qp_destroy(&dev->mrs);
+	if (err == -ETIMEDOUT && rds_ib_dev_barrier(dev, &dev->mrs_marker))
+		dev->mrs.broken = true;
+}
+
+/* A failure may be of the queue pair's, for instance after an event on its port: try once with another. */
+static int rds_ib_mr_do_register(struct rds_ib_device *dev, struct ib_mr *ibmr, int access)
+{
+	struct rds_ib_mrs *mrs = &dev->mrs;
+	int attempt, err;
+
+	lockdep_assert_held(&mrs->lock);
+	for (attempt = 0; attempt < 2 && !mrs->broken; attempt++) {
+		if (!mrs->qp) {
+			err = rds_ib_mr_qp_make(dev);
+			if (err)
+				return err;
+		}
+		err = rds_ib_mr_post(dev, ibmr, access);
+		if (!err)
+			return 0;
+		rds_ib_mr_qp_fail(dev, err);
+	}
+	return -EIO;
+}
+
+/* Regions */
+
+static int rds_ib_mr_access(const struct rds_mr *mr)
+{
+	int access = IB_ACCESS_REMOTE_READ;
+
+	if (mr->pin.writable)
+		access |= IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE;
+	return access;
+}
+
+/* Map the pages for the device and describe them to it.  The key covers the region's bytes alone, its first
+ * byte at the address that is its place in the page: what peers have in their cookies.
+ */
+static int rds_ib_mr_map(struct rds_ib_device *dev, struct rds_ib_mr *rmr)
+{
+	struct sg_table *sgt = &rmr->mr->pin.sgt;
+	int err, n;
+
+	err = ib_dma_map_sgtable_attrs(dev->ibdev, sgt, rmr->dir, 0);
+	if (err)
+		return -ENOMEM;
+	n = ib_map_mr_sg_zbva(rmr->ibmr, sgt->sgl, sgt->nents, NULL, PAGE_SIZE);
+	if (n == sgt->nents && rmr->ibmr->length == rmr->mr->len &&
+	    rmr->ibmr->iova == rmr->mr->offset)
+		return 0;
+	ib_dma_unmap_sgtable_attrs(dev->ibdev, sgt, rmr->dir, 0);
+	return n < 0 ? n : -EINVAL;
+}
+
+static int rds_ib_mr_setup(struct rds_ib_device *dev, struct rds_ib_mr *rmr)
+{
+	struct rds_mr *mr = rmr->mr;
+	int err;
+
+	if (dev->domain.dead)
+		return -EAGAIN;
+	rmr->ibmr = ib_alloc_mr(dev->pd, IB_MR_TYPE_MEM_REG, mr->pin.nr_pages);
+	if (IS_ERR(rmr->ibmr))
+		return PTR_ERR(rmr->ibmr);
+	err = rds_ib_mr_map(dev, rmr);
+	if (err)
+		goto out_dereg;
+	err = rds_ib_mr_do_register(dev, rmr->ibmr, rds_ib_mr_access(mr));
+	if (err)
+		goto out_unmap;
+	list_add(&rmr->item, &dev->mrs.live);
+	mr->key.rkey = rmr->ibmr->rkey;
+	mr->cookie = rds_cookie(rmr->ibmr->rkey, mr->offset);
+	mr->handle = rmr;
+	return 0;
+
+out_unmap:
+	ib_dma_unmap_sgtable_attrs(dev->ibdev, &mr->pin.sgt, rmr->dir, 0);
+out_dereg:
+	ib_dereg_mr(rmr->ibmr);
+	return err;
+}
+
+static void rds_ib_mr_count(struct rds_mr *mr, bool made)
+{
+	bool is_small = mr->pin.nr_pages <= RDS_IB_MR_SMALL_PAGES;
+
+	if (is_small && made)
+		rds_stat_inc(mr->rn, ib_rdma_mr_8k_alloc);
+	else if (is_small)
+		rds_stat_inc(mr->rn, ib_rdma_mr_8k_free);
+	else if (made)
+		rds_stat_inc(mr->rn, ib_rdma_mr_1m_alloc);
+	else
+		rds_stat_inc(mr->rn, ib_rdma_mr_1m_free);
+}
+
+int rds_ib_mr_register(struct rds_domain *domain, struct rds_mr *mr)
+{
+	struct rds_ib_device *dev = rds_ib_dev(domain);
+	struct rds_ib_mr *rmr;
+	int err;
+
+	rmr = kzalloc(sizeof(*rmr), GFP_KERNEL);
+	if (!rmr)
+		return -ENOMEM;
+	rmr->mr = mr;
+	rmr->dir = mr->pin.writable ? DMA_BIDIRECTIONAL : DMA_TO_DEVICE;
+	mutex_lock(&dev->mrs.lock);
+	err = rds_ib_mr_setup(dev, rmr);
+	mutex_unlock(&dev->mrs.lock);
+	if (err)
+		kfree(rmr);
+	else
+		rds_ib_mr_count(mr, true);
+	return err;
+}
+
+/* Nobody can use the key when this returns. */
+static void rds_ib_mr_end(struct rds_ib_device *dev, struct rds_ib_mr *rmr)
+{
+	lockdep_assert_held(&dev->mrs.lock);
+	ib_dereg_mr(rmr->ibmr);
+	ib_dma_unmap_sgtable_attrs(dev->ibdev, &rmr->mr->pin.sgt, rmr->dir, 0);
+	rmr->ibmr = NULL;
+	list_del(&rmr->item);
+}
+
+void rds_ib_mr_unregister(struct rds_domain *domain, struct rds_mr *mr)
+{
+	struct rds_ib_device *dev = rds_ib_dev(domain);
+	struct rds_ib_mr *rmr = mr->handle;
+
+	if (!rmr)
+		return;
+	mutex_lock(&dev->mrs.lock);
+	if (rmr->ibmr)
+		rds_ib_mr_end(dev, rmr);
+	mutex_unlock(&dev->mrs.lock);
+	mr->handle = NULL;
+	rds_ib_mr_count(mr, false);
+	kfree(rmr);
+}
+
+void rds_ib_mrs_init(struct rds_ib_device *dev)
+{
+	struct rds_ib_mrs *mrs = &dev->mrs;
+
+	mutex_init(&mrs->lock);
+	INIT_LIST_HEAD(&mrs->live);
+	mrs->cqe.done = rds_ib_mr_done;
+	init_completion(&mrs->done);
+}
+
+void rds_ib_mrs_exit(struct rds_ib_device *dev)
+{
+	struct rds_ib_mrs *mrs = &dev->mrs;
+	struct rds_ib_mr *rmr, *tmp;
+
+	mutex_lock(&mrs->lock);
+	list_for_each_entry_safe(rmr, tmp, &mrs->live, item)
+		rds_ib_mr_end(dev, rmr);
+	rds_ib_mr_qp_destroy(mrs);
+	mutex_unlock(&mrs->lock);
+}
