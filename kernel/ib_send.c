@@ -1,0 +1,433 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* The send ring.
+ *
+ * The owner of the transmit pass takes slots, prepares frames (and the work requests of RDMA
+ * operations) in them and links these to a chain; flush posts the chain at once.  Few work requests are
+ * signalled; as they complete in order, a completion gives back its slot and all before it.
+ *
+ * Anything but success drops the endpoint and releases nothing: it is the end of this queue pair,
+ * and close() lets go of all that is left once the queue pair has been drained.
+ */
+#include "ib_send.h"
+
+#include <linux/log2.h>
+#include <linux/moduleparam.h>
+#include <linux/slab.h>
+#include "conn.h"
+#include "msg.h"
+#include "stats.h"
+#include "xmit.h"
+
+/* Memory of an idle connection is mostly this: about 700 bytes for an entry, on soft-RoCE. */
+static unsigned int ib_send_ring = 64;
+module_param(ib_send_ring, uint, 0444);
+MODULE_PARM_DESC(ib_send_ring, "Send ring entries of an RDMA connection, a power of two from 16 to 1024");
+
+#define RDS_IB_RING_MIN		16u
+#define RDS_IB_RING_MAX		1024u
+/* Slots that stay free: one since drivers round a queue up to 2^n entries of which they use one less,
+ * one for the drain's own work request.
+ */
+#define RDS_IB_RING_SPARE	2
+/* And one that only an ack frame may take. */
+#define RDS_IB_RING_ACK		1
+/* Every so many work requests one is signalled, so that room comes back before the ring is empty. */
+#define RDS_IB_SIGNAL_EVERY	16
+
+/* A want of memory or of mappings: try again after this. */
+#define RDS_IB_RETRY_DELAY	(HZ / 50)
+
+static unsigned int rds_ib_ring_size(void)
+{
+	return rounddown_pow_of_two(clamp(ib_send_ring, RDS_IB_RING_MIN, RDS_IB_RING_MAX));
+}
+
+unsigned int rds_ib_tx_wrs(void)
+{
+	return rds_ib_ring_size() - RDS_IB_RING_SPARE + 1;
+}
+
+static struct rds_net *rds_ib_ep_net(const struct rds_ib_ep *ep)
+{
+	return rds_path_conn(ep->ep.path)->rn;
+}
+
+static unsigned int rds_ib_slot_index(const struct rds_ib_ep *ep, const struct rds_ib_slot *slot)
+{
+	return slot - ep->tx.slots;
+}
+
+static struct rds_header *rds_ib_slot_header(const struct rds_ib_ep *ep,
+					     const struct rds_ib_slot *slot)
+{
+	return ep->tx.bufs + rds_ib_slot_index(ep, slot) * RDS_IB_SLOT_BYTES;
+}
+
+/* Completions */
+
+/* The work request of @slot is over; @ok: and it, and all before it, succeeded. */
+static void rds_ib_slot_release(struct rds_ib_ep *ep, struct rds_ib_slot *slot, bool ok)
+{
+	if (slot->page_len) {
+		ib_dma_unmap_page(ep->dev->ibdev, slot->sge[1].addr, slot->page_len,
+				  DMA_TO_DEVICE);
+		slot->page_len = 0;
+	}
+	if (slot->op_last)
+		rds_ib_op_end(ep, slot->op, ok ? RDS_RDMA_SUCCESS : RDS_RDMA_DROPPED);
+	slot->op_last = false;
+	slot->op = NULL;
+	if (slot->msg)
+		rds_msg_put(slot->msg);
+	slot->msg = NULL;
+	if (slot->ack)
+		clear_bit(RDS_IB_ACK_SENDING, &ep->flags);
+	slot->ack = false;
+}
+
+static void rds_ib_release_oldest(struct rds_ib_ep *ep, u32 n, bool ok)
+{
+	struct rds_ring *ring = &ep->tx.ring;
+	u32 i;
+
+	for (i = 0; i < n; i++)
+		rds_ib_slot_release(ep, &ep->tx.slots[rds_ring_index(ring, ring->tail + i)], ok);
+	rds_ring_give(ring, n);
+}
+
+static void rds_ib_send_failed(struct rds_ib_ep *ep, struct rds_ib_slot *slot,
+			       enum ib_wc_status status)
+{
+	enum rds_drop_reason reason = RDS_DROP_SEND_ERROR;
+
+	if (slot->op && status != IB_WC_WR_FLUSH_ERR) {
+		if (!slot->op->status)
+			slot->op->status = rds_ib_op_status(status);
+		reason = status == IB_WC_REM_ACCESS_ERR ? RDS_DROP_REMOTE_ACCESS :
+							  RDS_DROP_OP_ERROR;
+	}
+	rds_ep_drop(&ep->ep, reason, status);
+}
+
+static void rds_ib_send_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct rds_ib_slot *slot = container_of(wc->wr_cqe, struct rds_ib_slot, cqe);
+	struct rds_ib_ep *ep = slot->ep;
+	u32 n;
+
+	if (unlikely(wc->status != IB_WC_SUCCESS)) {
+		rds_ib_send_failed(ep, slot, wc->status);
+		return;
+	}
+	n = rds_ring_finished(&ep->tx.ring, rds_ib_slot_index(ep, slot));
+	if (unlikely(!n)) {
+		rds_ep_drop(&ep->ep, RDS_DROP_SEND_ERROR, -EPROTO);
+		return;
+	}
+	rds_ib_release_oldest(ep, n, true);
+	/* pairs with the one in rds_ib_tx_take() */
+	smp_mb();
+	if (test_and_clear_bit(RDS_IB_WANT_ROOM, &ep->flags) ||
+	    (test_bit(RDS_IB_ACK_DUE, &ep->flags) && !test_bit(RDS_IB_ACK_SENDING, &ep->flags)))
+		rds_path_xmit(ep->ep.path);
+}
+
+void rds_ib_tx_drop(struct rds_ib_ep *ep)
+{
+	struct rds_ib_tx *tx = &ep->tx;
+
+	timer_shutdown_sync(&ep->retry);
+	rds_ib_release_oldest(ep, tx->ring.head - tx->ring.tail, false);
+	if (tx->op)
+		rds_ib_op_end(ep, tx->op, RDS_RDMA_DROPPED);
+	tx->op = NULL;
+}
+
+/* Taking slots */
+
+static struct rds_ib_slot *rds_ib_try_take(struct rds_ib_ep *ep, u32 spare)
+{
+	struct rds_ring *ring = &ep->tx.ring;
+	u32 counter;
+
+	if (rds_ring_room(ring) <= spare || !rds_ring_take(ring, 1, &counter))
+		return NULL;
+	return &ep->tx.slots[rds_ring_index(ring, counter)];
+}
+
+struct rds_ib_slot *rds_ib_tx_take(struct rds_ib_ep *ep)
+{
+	struct rds_ib_slot *slot;
+
+	slot = rds_ib_try_take(ep, RDS_IB_RING_SPARE + RDS_IB_RING_ACK);
+	if (slot)
+		return slot;
+	rds_stat_inc(rds_ib_ep_net(ep), ib_tx_ring_full);
+	set_bit(RDS_IB_WANT_ROOM, &ep->flags);
+	/* either the completion sees the bit, or we see its room */
+	smp_mb__after_atomic();
+	return rds_ib_try_take(ep, RDS_IB_RING_SPARE + RDS_IB_RING_ACK);
+}
+
+void rds_ib_tx_append(struct rds_ib_ep *ep, struct rds_ib_slot *slot, struct ib_send_wr *wr)
+{
+	struct rds_ib_tx *tx = &ep->tx;
+
+	wr->wr_cqe = &slot->cqe;
+	wr->next = NULL;
+	if (++tx->unsignalled >= RDS_IB_SIGNAL_EVERY)
+		wr->send_flags |= IB_SEND_SIGNALED;
+	if (wr->send_flags & IB_SEND_SIGNALED)
+		tx->unsignalled = 0;
+	if (tx->last)
+		tx->last->next = wr;
+	else
+		tx->first = wr;
+	tx->last = wr;
+}
+
+void rds_ib_tx_retry_later(struct rds_ib_ep *ep)
+{
+	mod_timer(&ep->retry, jiffies + RDS_IB_RETRY_DELAY);
+}
+
+static void rds_ib_retry(struct timer_list *timer)
+{
+	struct rds_ib_ep *ep = from_timer(ep, timer, retry);
+
+	rds_path_post(ep->ep.path, RDS_PATH_XMIT);
+}
+
+/* Frames */
+
+/* The highest number received so far.  Whoever puts it into a frame has answered what asked for
+ * an ack until now.
+ */
+static u64 rds_ib_take_ack(struct rds_ib_ep *ep, bool *was_due)
+{
+	*was_due = test_and_clear_bit(RDS_IB_ACK_DUE, &ep->flags);
+	/* what comes after this sets the bit anew; see rds_ib_frame_complete() */
+	smp_mb__after_atomic();
+	return atomic64_read(&ep->rx.done);
+}
+
+/* Put @bytes of the slot's own buffer, header first, into its work request. */
+static void rds_ib_frame_init(struct rds_ib_ep *ep, struct rds_ib_slot *slot, u32 bytes)
+{
+	u64 dma = ep->tx.bufs_dma + rds_ib_slot_index(ep, slot) * RDS_IB_SLOT_BYTES;
+
+	ib_dma_sync_single_for_device(ep->dev->ibdev, dma, bytes, DMA_TO_DEVICE);
+	slot->sge[0].addr = dma;
+	slot->sge[0].length = bytes;
+	slot->sge[0].lkey = ep->dev->pd->local_dma_lkey;
+	slot->wr.sg_list = slot->sge;
+	slot->wr.num_sge = 1;
+	slot->wr.opcode = IB_WR_SEND;
+	slot->wr.send_flags = 0;
+}
+
+/* Add @len bytes of a page as the payload. */
+static int rds_ib_frame_add_page(struct rds_ib_ep *ep, struct rds_ib_slot *slot,
+				 struct page *page, u32 offset, u32 len)
+{
+	struct ib_device *ibdev = ep->dev->ibdev;
+	u64 dma = ib_dma_map_page(ibdev, page, offset, len, DMA_TO_DEVICE);
+
+	if (ib_dma_mapping_error(ibdev, dma))
+		return -EAGAIN;
+	slot->sge[1].addr = dma;
+	slot->sge[1].length = len;
+	slot->sge[1].lkey = ep->dev->pd->local_dma_lkey;
+	slot->page_len = len;
+	slot->wr.num_sge = 2;
+	return 0;
+}
+
+static int rds_ib_frame_fill(struct rds_ib_ep *ep, struct rds_ib_slot *slot, struct rds_msg *msg,
+			     u32 offset, u32 len)
+{
+	struct rds_header *hdr = rds_ib_slot_header(ep, slot);
+	u32 page_offset;
+	struct page *page;
+
+	*hdr = msg->hdr;
+	hdr->ack = cpu_to_be64(ep->tx.ack);
+	rds_header_seal(hdr);
+	if (!len) {
+		rds_ib_frame_init(ep, slot, RDS_HEADER_LEN);
+		return 0;
+	}
+	if (rds_payload_is_inline(msg->payload)) {
+		memcpy(hdr + 1, rds_payload_data(msg->payload), len);
+		rds_ib_frame_init(ep, slot, RDS_HEADER_LEN + len);
+		return 0;
+	}
+	rds_ib_frame_init(ep, slot, RDS_HEADER_LEN);
+	page = rds_payload_piece(msg->payload, offset, &page_offset);
+	return rds_ib_frame_add_page(ep, slot, page, page_offset, len);
+}
+
+static int rds_ib_xmit_frame(struct rds_ib_ep *ep, struct rds_msg *msg)
+{
+	struct rds_ib_tx *tx = &ep->tx;
+	u32 len = min(msg->len - tx->offset, RDS_FRAG_LEN);
+	struct rds_ib_slot *slot = rds_ib_tx_take(ep);
+	int err;
+
+	if (!slot)
+		return -EAGAIN;
+	err = rds_ib_frame_fill(ep, slot, msg, tx->offset, len);
+	if (err) {
+		rds_stat_inc(rds_ib_ep_net(ep), ib_tx_sg_mapping_failure);
+		rds_ring_untake(&tx->ring, 1);
+		rds_ib_tx_retry_later(ep);
+		return err;
+	}
+	slot->msg = rds_msg_get(msg);
+	tx->offset += len;
+	if (tx->offset == msg->len)
+		slot->wr.send_flags |= IB_SEND_SOLICITED;
+	if (msg->op && msg->op->fence)
+		slot->wr.send_flags |= IB_SEND_FENCE;
+	rds_ib_tx_append(ep, slot, &slot->wr);
+	return 0;
+}
+
+/* All fragments carry the same ack, also when room comes in the midst of the message. */
+static void rds_ib_xmit_start(struct rds_ib_ep *ep)
+{
+	bool was_due;
+
+	ep->tx.started = true;
+	ep->tx.offset = 0;
+	ep->tx.ack = rds_ib_take_ack(ep, &was_due);
+	if (was_due)
+		rds_stat_inc(rds_ib_ep_net(ep), ib_ack_send_piggybacked);
+}
+
+int rds_ib_xmit(struct rds_ep *base, struct rds_msg *msg)
+{
+	struct rds_ib_ep *ep = rds_ib_ep(base);
+	struct rds_ib_tx *tx = &ep->tx;
+	int err;
+
+	if (msg->op && !tx->started) {
+		err = rds_ib_xmit_op(ep, msg);
+		if (err)
+			return err;
+	}
+	if (!msg->has_send)
+		return 0;
+	if (!tx->started)
+		rds_ib_xmit_start(ep);
+	do {
+		err = rds_ib_xmit_frame(ep, msg);
+		if (err)
+			return err;
+	} while (tx->offset < msg->len);
+	tx->started = false;
+	return 0;
+}
+
+static void rds_ib_xmit_ack(struct rds_ib_ep *ep)
+{
+	struct rds_net *rn = rds_ib_ep_net(ep);
+	struct rds_ib_slot *slot;
+	struct rds_header *hdr;
+	bool was_due;
+	u64 ack;
+
+	if (!test_bit(RDS_IB_ACK_DUE, &ep->flags))
+		return;
+	/* one at a time; its completion calls for the next */
+	if (test_and_set_bit(RDS_IB_ACK_SENDING, &ep->flags)) {
+		rds_stat_inc(rn, ib_ack_send_delayed);
+		return;
+	}
+	slot = rds_ib_try_take(ep, RDS_IB_RING_SPARE);
+	if (!slot) {
+		/* cannot be: the slot kept for it is free */
+		clear_bit(RDS_IB_ACK_SENDING, &ep->flags);
+		rds_stat_inc(rn, ib_ack_send_failure);
+		return;
+	}
+	ack = rds_ib_take_ack(ep, &was_due);
+	hdr = rds_ib_slot_header(ep, slot);
+	rds_header_init(hdr, 0, 0, 0, 0);
+	hdr->ack = cpu_to_be64(ack);
+	rds_header_seal(hdr);
+	rds_ib_frame_init(ep, slot, RDS_HEADER_LEN);
+	slot->ack = true;
+	slot->wr.send_flags |= IB_SEND_SOLICITED;
+	rds_ib_tx_append(ep, slot, &slot->wr);
+	rds_stat_inc(rn, ib_ack_sent);
+}
+
+void rds_ib_flush(struct rds_ep *base)
+{
+	struct rds_ib_ep *ep = rds_ib_ep(base);
+	struct rds_ib_tx *tx = &ep->tx;
+	const struct ib_send_wr *bad;
+	struct ib_send_wr *first;
+	int err;
+
+	rds_ib_xmit_ack(ep);
+	first = tx->first;
+	if (!first)
+		return;
+	tx->last->send_flags |= IB_SEND_SIGNALED;
+	tx->unsignalled = 0;
+	tx->first = NULL;
+	tx->last = NULL;
+	rds_stat_inc(rds_ib_ep_net(ep), ib_posts);
+	/* what was not posted stays in the ring until close() */
+	err = ib_post_send(ep->qp, first, &bad);
+	if (err)
+		rds_ep_drop(&ep->ep, RDS_DROP_POST_FAILED, err);
+}
+
+/* The ring */
+
+int rds_ib_tx_init(struct rds_ib_ep *ep)
+{
+	struct ib_device *ibdev = ep->dev->ibdev;
+	struct rds_ib_tx *tx = &ep->tx;
+	unsigned int size = rds_ib_ring_size();
+	unsigned int i;
+	int err;
+
+	err = rds_ring_init(&tx->ring, size);
+	if (err)
+		return err;
+	tx->slots = kvcalloc(size, sizeof(*tx->slots), GFP_KERNEL);
+	if (!tx->slots)
+		return -ENOMEM;
+	tx->bufs = kcalloc(size, RDS_IB_SLOT_BYTES, GFP_KERNEL);
+	if (!tx->bufs)
+		goto out_free_slots;
+	tx->bufs_dma = ib_dma_map_single(ibdev, tx->bufs, size * RDS_IB_SLOT_BYTES, DMA_TO_DEVICE);
+	if (ib_dma_mapping_error(ibdev, tx->bufs_dma))
+		goto out_free_bufs;
+	for (i = 0; i < size; i++) {
+		tx->slots[i].cqe.done = rds_ib_send_done;
+		tx->slots[i].ep = ep;
+	}
+	timer_setup(&ep->retry, rds_ib_retry, 0);
+	return 0;
+
+out_free_bufs:
+	kfree(tx->bufs);
+out_free_slots:
+	kvfree(tx->slots);
+	return -ENOMEM;
+}
+
+void rds_ib_tx_exit(struct rds_ib_ep *ep)
+{
+	struct rds_ib_tx *tx = &ep->tx;
+
+	ib_dma_unmap_single(ep->dev->ibdev, tx->bufs_dma, tx->ring.size * RDS_IB_SLOT_BYTES,
+			    DMA_TO_DEVICE);
+	kfree(tx->bufs);
+	kvfree(tx->slots);
+}
