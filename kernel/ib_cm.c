@@ -1,0 +1,531 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* Connecting.
+ *
+ * The CM's callbacks take down what they learn and post an event; the path's worker does the rest.
+ * Only a request that cannot be meant for us is answered in the callback.  An endpoint and its CM id
+ * refer to each other until close() destroys the id, after which no callback comes.
+ */
+#include "ib_cm.h"
+
+#include <linux/in.h>
+#include <linux/slab.h>
+#include <net/ipv6.h>
+#include <rdma/ib_cm.h>
+#include "cm_priv.h"
+#include "conn.h"
+#include "ib_qp.h"
+#include "stats.h"
+
+/* How long resolving an address or a route may take, in ms. */
+#define RDS_IB_RESOLVE_MS	5000
+/* A lost packet is sent again after 4.096 us * 2^16 = 0.27 s, and the peer given up after eight times that,
+ * 2 s.  The CM's default for RoCE is eight times as long: a single lost packet would stop a connection
+ * for 2 s, a vanished peer be noticed after 17 s.
+ */
+#define RDS_IB_ACK_TIMEOUT	16
+/* What a peer without a receive buffer is told to wait: 0.32 ms */
+#define RDS_IB_MIN_RNR_TIMER	10
+#define RDS_IB_RETRY_COUNT	7
+#define RDS_IB_RNR_RETRY	7	/* for ever */
+/* RDMA reads under way in each direction; each costs memory. */
+#define RDS_IB_READS		16
+
+struct rds_ib_listener {
+	struct rdma_cm_id	*id;
+	bool			v6;
+};
+
+static struct rds_ib_listener rds_ib_listeners[] = {
+	{ .v6 = false },
+	{ .v6 = true },
+};
+
+/* Addresses */
+
+static void rds_ib_to_sockaddr(struct sockaddr_storage *ss, const struct in6_addr *addr,
+			       u32 scope, u16 port)
+{
+	struct sockaddr_in6 *sin6 = (struct sockaddr_in6 *)ss;
+	struct sockaddr_in *sin = (struct sockaddr_in *)ss;
+
+	memset(ss, 0, sizeof(*ss));
+	if (ipv6_addr_v4mapped(addr)) {
+		sin->sin_family = AF_INET;
+		sin->sin_port = htons(port);
+		sin->sin_addr.s_addr = addr->s6_addr32[3];
+		return;
+	}
+	sin6->sin6_family = AF_INET6;
+	sin6->sin6_port = htons(port);
+	sin6->sin6_addr = *addr;
+	sin6->sin6_scope_id = scope;
+}
+
+static void rds_ib_from_sockaddr(struct in6_addr *addr, const struct sockaddr_storage *ss)
+{
+	const struct sockaddr_in6 *sin6 = (const struct sockaddr_in6 *)ss;
+	const struct sockaddr_in *sin = (const struct sockaddr_in *)ss;
+
+	if (ss->ss_family == AF_INET)
+		ipv6_addr_set_v4mapped(sin->sin_addr.s_addr, addr);
+	else
+		*addr = sin6->sin6_addr;
+}
+
+static int rds_ib_no_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
+{
+	return 0;
+}
+
+/* Binding a CM id to it is how an address' device is found. */
+struct rds_ib_device *rds_ib_cm_find_device(const struct in6_addr *addr, u32 scope)
+{
+	struct rds_ib_device *dev = NULL;
+	struct sockaddr_storage ss;
+	struct rdma_cm_id *id;
+
+	id = rdma_create_id(&init_net, rds_ib_no_event, NULL, RDMA_PS_TCP, IB_QPT_RC);
+	if (IS_ERR(id))
+		return ERR_CAST(id);
+	rds_ib_to_sockaddr(&ss, addr, scope, 0);
+	if (!rdma_bind_addr(id, (struct sockaddr *)&ss) && id->device)
+		dev = rds_ib_dev_find(id->device);
+	rdma_destroy_id(id);
+	return dev ?: ERR_PTR(-EADDRNOTAVAIL);
+}
+
+/* Endpoints */
+
+static struct rds_ib_ep *rds_ib_ep_alloc(struct rds_path *path, bool active)
+{
+	struct rds_ib_ep *ep = kzalloc(sizeof(*ep), GFP_KERNEL);
+
+	if (!ep)
+		return NULL;
+	rds_ep_init(&ep->ep, &rds_ib_transport, path, active);
+	return ep;
+}
+
+void rds_ib_release(struct rds_ep *base)
+{
+	struct rds_ib_ep *ep = rds_ib_ep(base);
+
+	rds_payload_put(ep->rx.partial);
+	kfree_rcu(ep, rcu);
+}
+
+/* No callback for @ep comes from now on. */
+static void rds_ib_ep_let_go(struct rds_ib_ep *ep)
+{
+	rdma_destroy_id(ep->cm_id);
+	rds_ib_dev_detach(ep);
+	rds_ep_put(&ep->ep);	/* the CM id's */
+}
+
+static const struct rds_conn_key *rds_ib_ep_key(const struct rds_ib_ep *ep)
+{
+	return &rds_path_conn(ep->ep.path)->key;
+}
+
+static int rds_ib_fill_priv(const struct rds_ib_ep *ep, u16 version, void *buf)
+{
+	const struct rds_conn_key *key = rds_ib_ep_key(ep);
+	struct rds_cm_priv priv = {
+		.saddr		= key->laddr,
+		.daddr		= key->faddr,
+		.version	= version,
+		.minor_mask	= RDS_MINOR_MASK,
+		.tos		= key->tos,
+		.caps		= RDS_CAP_ORDERED_DUEL,
+	};
+
+	return rds_cm_priv_encode(&priv, !ipv6_addr_v4mapped(&key->laddr), buf);
+}
+
+static void rds_ib_fill_param(struct rdma_conn_param *param, const struct ib_device *ibdev,
+			      const void *priv, u8 len)
+{
+	memset(param, 0, sizeof(*param));
+	param->private_data = priv;
+	param->private_data_len = len;
+	param->responder_resources = min(ibdev->attrs.max_qp_rd_atom, RDS_IB_READS);
+	param->initiator_depth = min(ibdev->attrs.max_qp_init_rd_atom, RDS_IB_READS);
+	param->retry_count = RDS_IB_RETRY_COUNT;
+	param->rnr_retry_count = RDS_IB_RNR_RETRY;
+}
+
+/* Events of an endpoint */
+
+/* What the peer answered, if anything; the side that accepted gets no data here. */
+static void rds_ib_cm_established(struct rds_ib_ep *ep, const struct rdma_conn_param *param)
+{
+	bool v6 = !ipv6_addr_v4mapped(&rds_ib_ep_key(ep)->laddr);
+	struct rds_cm_priv priv;
+
+	if (ep->ep.active) {
+		rds_cm_priv_decode(&priv, v6, param->private_data, param->private_data_len);
+		if (!rds_cm_reply_version_ok(priv.version)) {
+			rds_ep_drop(&ep->ep, RDS_DROP_VERSION, priv.version);
+			return;
+		}
+		ep->ep.ordered_duel = priv.caps & RDS_CAP_ORDERED_DUEL;
+	}
+	WRITE_ONCE(ep->stage, RDS_IB_CONNECTED);
+	rds_ep_post(&ep->ep, RDS_EV_ESTABLISHED);
+}
+
+static void rds_ib_cm_stage(struct rds_ib_ep *ep, enum rds_ib_stage stage)
+{
+	smp_store_release(&ep->stage, stage);
+	rds_ep_post(&ep->ep, RDS_EP_STEP);
+}
+
+/* Returns 0: the id is destroyed by close() alone. */
+static int rds_ib_cm_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
+{
+	struct rds_ib_ep *ep = id->context;
+
+	switch (event->event) {
+	case RDMA_CM_EVENT_ADDR_RESOLVED:
+		rds_ib_cm_stage(ep, RDS_IB_ADDR_RESOLVED);
+		break;
+	case RDMA_CM_EVENT_ROUTE_RESOLVED:
+		rds_ib_cm_stage(ep, RDS_IB_ROUTE_RESOLVED);
+		break;
+	case RDMA_CM_EVENT_ESTABLISHED:
+		rds_ib_cm_established(ep, &event->param.conn);
+		break;
+	case RDMA_CM_EVENT_ADDR_ERROR:
+		rds_ep_drop(&ep->ep, RDS_DROP_ADDR_ERROR, event->status);
+		break;
+	case RDMA_CM_EVENT_ROUTE_ERROR:
+		rds_ep_drop(&ep->ep, RDS_DROP_ROUTE_ERROR, event->status);
+		break;
+	case RDMA_CM_EVENT_CONNECT_ERROR:
+		rds_ep_drop(&ep->ep, RDS_DROP_CONNECT_ERROR, event->status);
+		break;
+	case RDMA_CM_EVENT_UNREACHABLE:
+		rds_ep_drop(&ep->ep, RDS_DROP_UNREACHABLE, event->status);
+		break;
+	case RDMA_CM_EVENT_REJECTED:
+		rds_ep_drop(&ep->ep, RDS_DROP_REJECTED, event->status);
+		break;
+	case RDMA_CM_EVENT_DISCONNECTED:
+	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
+		rds_ep_drop(&ep->ep, RDS_DROP_DISCONNECTED, event->status);
+		break;
+	case RDMA_CM_EVENT_DEVICE_REMOVAL:
+		rds_ep_drop(&ep->ep, RDS_DROP_DEVICE_REMOVED, event->status);
+		break;
+	case RDMA_CM_EVENT_ADDR_CHANGE:
+		rds_ep_drop(&ep->ep, RDS_DROP_ADDR_CHANGE, event->status);
+		break;
+	default:
+		break;
+	}
+	return 0;
+}
+
+/* Our own request */
+
+static void rds_ib_set_options(struct rdma_cm_id *id, u32 tos)
+{
+	/* none of them fails for a reliable connection; without them the defaults hold */
+	rdma_set_ack_timeout(id, RDS_IB_ACK_TIMEOUT);
+	rdma_set_min_rnr_timer(id, RDS_IB_MIN_RNR_TIMER);
+	if (tos)
+		rdma_set_service_type(id, tos);
+}
+
+static int rds_ib_resolve(struct rds_ib_ep *ep)
+{
+	const struct rds_conn_key *key = rds_ib_ep_key(ep);
+	bool v6 = !ipv6_addr_v4mapped(&key->faddr);
+	struct sockaddr_storage src, dst;
+
+	rds_ib_to_sockaddr(&src, &key->laddr, key->scope, 0);
+	rds_ib_to_sockaddr(&dst, &key->faddr, key->scope,
+			   v6 ? RDS_CM_PORT_V6 : RDS_CM_PORT_V4);
+	return rdma_resolve_addr(ep->cm_id, (struct sockaddr *)&src, (struct sockaddr *)&dst,
+				 RDS_IB_RESOLVE_MS);
+}
+
+struct rds_ep *rds_ib_connect(struct rds_path *path)
+{
+	struct rds_ib_ep *ep = rds_ib_ep_alloc(path, true);
+	int err;
+
+	if (!ep)
+		return ERR_PTR(-ENOMEM);
+	rds_ep_get(&ep->ep);	/* the CM id's */
+	ep->cm_id = rdma_create_id(&init_net, rds_ib_cm_event, ep, RDMA_PS_TCP, IB_QPT_RC);
+	if (IS_ERR(ep->cm_id)) {
+		err = PTR_ERR(ep->cm_id);
+		rds_ep_put(&ep->ep);
+		goto out_put;
+	}
+	rds_ib_set_options(ep->cm_id, rds_ib_ep_key(ep)->tos);
+	err = rds_ib_resolve(ep);
+	if (err) {
+		rds_ib_ep_let_go(ep);
+		goto out_put;
+	}
+	return &ep->ep;
+
+out_put:
+	rds_ep_put(&ep->ep);
+	return ERR_PTR(err);
+}
+
+static int rds_ib_resolve_route(struct rds_ib_ep *ep)
+{
+	int err;
+
+	err = rds_ib_dev_attach(ep, ep->cm_id->device);
+	if (err)
+		return err;
+	return rdma_resolve_route(ep->cm_id, RDS_IB_RESOLVE_MS);
+}
+
+static int rds_ib_request(struct rds_ib_ep *ep)
+{
+	struct rdma_conn_param param;
+	u8 priv[RDS_CM_PRIV_LEN_V6];
+	int err;
+
+	err = rds_ib_qp_create(ep);
+	if (err)
+		return err;
+	rds_ib_fill_param(&param, ep->dev->ibdev, priv,
+			  rds_ib_fill_priv(ep, RDS_VERSION_3_1, priv));
+	return rdma_connect(ep->cm_id, &param);
+}
+
+int rds_ib_step(struct rds_ep *base)
+{
+	struct rds_ib_ep *ep = rds_ib_ep(base);
+
+	switch (smp_load_acquire(&ep->stage)) {
+	case RDS_IB_ADDR_RESOLVED:
+		return rds_ib_resolve_route(ep);
+	case RDS_IB_ROUTE_RESOLVED:
+		return rds_ib_request(ep);
+	case RDS_IB_RESOLVING:
+	case RDS_IB_CONNECTED:
+		break;
+	}
+	return 0;
+}
+
+/* The peer's request */
+
+int rds_ib_accept(struct rds_ep *base)
+{
+	struct rds_ib_ep *ep = rds_ib_ep(base);
+	struct rdma_conn_param param;
+	u8 priv[RDS_CM_PRIV_LEN_V6];
+	int err;
+
+	if (READ_ONCE(base->reason) != RDS_DROP_NONE)
+		return -ECONNABORTED;
+	rds_ib_set_options(ep->cm_id, rds_ib_ep_key(ep)->tos);
+	err = rds_ib_qp_create(ep);
+	if (err)
+		return err;
+	rds_ib_fill_param(&param, ep->dev->ibdev, priv, rds_ib_fill_priv(ep, ep->version, priv));
+	param.initiator_depth = min(param.initiator_depth, ep->initiator_depth);
+	param.responder_resources = min(param.responder_resources, ep->responder_resources);
+	rdma_lock_handler(ep->cm_id);
+	err = rdma_accept(ep->cm_id, &param);
+	rdma_unlock_handler(ep->cm_id);
+	return err;
+}
+
+static void rds_ib_send_reject(struct rdma_cm_id *id)
+{
+	int code = RDS_REJECT_CODE;
+
+	rdma_reject(id, &code, sizeof(code), IB_CM_REJ_CONSUMER_DEFINED);
+}
+
+void rds_ib_reject(struct rds_ep *base)
+{
+	struct rds_ib_ep *ep = rds_ib_ep(base);
+
+	rds_stat_inc(rds_path_conn(base->path)->rn, ib_connect_raced);
+	rds_ib_send_reject(ep->cm_id);
+	rds_ib_ep_let_go(ep);
+}
+
+void rds_ib_close(struct rds_ep *base)
+{
+	struct rds_ib_ep *ep = rds_ib_ep(base);
+
+	if (ep->cm_id->qp) {
+		/* also before it is established: then it fails, and destroying the id tells the peer */
+		rdma_disconnect(ep->cm_id);
+		rds_ib_qp_destroy(ep);
+	}
+	rds_ib_ep_let_go(ep);
+}
+
+/* Listening */
+
+/* Which connection a request is for.  What it says of addresses must be what the CM says. */
+static int rds_ib_request_key(struct rdma_cm_id *id, const struct rds_cm_priv *priv, bool said,
+			      struct rds_conn_key *key)
+{
+	memset(key, 0, sizeof(*key));
+	rds_ib_from_sockaddr(&key->laddr, &id->route.addr.src_addr);
+	rds_ib_from_sockaddr(&key->faddr, &id->route.addr.dst_addr);
+	if (said && (!ipv6_addr_equal(&key->laddr, &priv->daddr) ||
+		     !ipv6_addr_equal(&key->faddr, &priv->saddr)))
+		return -EINVAL;
+	/* both ends would be one connection */
+	if (ipv6_addr_equal(&key->laddr, &key->faddr))
+		return -EINVAL;
+	if (ipv6_addr_type(&key->laddr) & IPV6_ADDR_LINKLOCAL)
+		key->scope = id->route.addr.dev_addr.bound_dev_if;
+	key->trans = &rds_ib_transport;
+	key->tos = priv->tos;
+	return 0;
+}
+
+static struct rds_ib_ep *rds_ib_request_ep(struct rdma_cm_id *id, const struct rds_conn_key *key)
+{
+	struct rds_conn *conn;
+	struct rds_ib_ep *ep;
+	int err;
+
+	conn = rds_conn_get_or_create(rds_net(&init_net), key);
+	if (IS_ERR(conn))
+		return ERR_CAST(conn);
+	ep = rds_ib_ep_alloc(&conn->path, false);
+	rds_conn_put(conn);
+	if (!ep)
+		return ERR_PTR(-ENOMEM);
+	err = rds_ib_dev_attach(ep, id->device);
+	if (err) {
+		rds_ep_put(&ep->ep);
+		return ERR_PTR(err);
+	}
+	return ep;
+}
+
+/* Hand @id and @ep over to each other, and both to the worker. */
+static int rds_ib_request_post(struct rdma_cm_id *id, struct rds_ib_ep *ep)
+{
+	int err;
+
+	rds_ep_get(&ep->ep);	/* the CM id's */
+	ep->cm_id = id;
+	id->context = ep;
+	id->event_handler = rds_ib_cm_event;
+	err = rds_path_post_request(ep->ep.path, &ep->ep);
+	if (!err)
+		return 0;
+	rds_ib_dev_detach(ep);
+	rds_ep_put(&ep->ep);
+	rds_ep_put(&ep->ep);
+	return err;
+}
+
+static int rds_ib_take_request(struct rdma_cm_id *id, const struct rdma_conn_param *param, bool v6)
+{
+	struct rds_conn_key key;
+	struct rds_cm_priv priv;
+	struct rds_ib_ep *ep;
+	u16 version;
+	bool said;
+
+	said = !rds_cm_priv_decode(&priv, v6, param->private_data, param->private_data_len);
+	version = rds_cm_choose_version(&priv, v6, param->private_data_len);
+	if (!version)
+		return -EPROTONOSUPPORT;
+	if (rds_ib_request_key(id, &priv, said, &key))
+		return -EINVAL;
+	ep = rds_ib_request_ep(id, &key);
+	if (IS_ERR(ep))
+		return PTR_ERR(ep);
+	ep->version = version;
+	ep->initiator_depth = param->initiator_depth;
+	ep->responder_resources = param->responder_resources;
+	ep->ep.ordered_duel = priv.caps & RDS_CAP_ORDERED_DUEL;
+	return rds_ib_request_post(id, ep);
+}
+
+/* Returns non-zero to have @id destroyed. */
+static int rds_ib_listen_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
+{
+	const struct rds_ib_listener *listener = id->context;
+	int err;
+
+	if (event->event != RDMA_CM_EVENT_CONNECT_REQUEST)
+		return 0;
+	err = rds_ib_take_request(id, &event->param.conn, listener->v6);
+	if (err)
+		rds_ib_send_reject(id);
+	return err;
+}
+
+static int rds_ib_listen_one(struct rds_ib_listener *listener)
+{
+	const struct in6_addr any4 = { .s6_addr32[2] = htonl(0xffff) };
+	struct sockaddr_storage ss;
+	struct rdma_cm_id *id;
+	int err;
+
+	id = rdma_create_id(&init_net, rds_ib_listen_event, listener, RDMA_PS_TCP, IB_QPT_RC);
+	if (IS_ERR(id))
+		return PTR_ERR(id);
+	if (listener->v6) {
+		rds_ib_to_sockaddr(&ss, &in6addr_any, 0, RDS_CM_PORT_V6);
+		err = rdma_set_afonly(id, 1);
+	} else {
+		rds_ib_to_sockaddr(&ss, &any4, 0, RDS_CM_PORT_V4);
+		err = 0;
+	}
+	if (!err)
+		err = rdma_bind_addr(id, (struct sockaddr *)&ss);
+	if (!err)
+		err = rdma_listen(id, SOMAXCONN);
+	if (err) {
+		rdma_destroy_id(id);
+		return err;
+	}
+	listener->id = id;
+	return 0;
+}
+
+int rds_ib_listen(void)
+{
+	unsigned int i;
+	int err;
+
+	for (i = 0; i < ARRAY_SIZE(rds_ib_listeners); i++) {
+		struct rds_ib_listener *listener = &rds_ib_listeners[i];
+
+		err = rds_ib_listen_one(listener);
+		/* a kernel without IPv6 says so */
+		if (err && listener->v6 && (err == -EAFNOSUPPORT || err == -EADDRNOTAVAIL))
+			continue;
+		if (err) {
+			pr_err("rds_sockets: cannot listen on RDMA port %u: error %d\n",
+			       listener->v6 ? RDS_CM_PORT_V6 : RDS_CM_PORT_V4, err);
+			rds_ib_unlisten();
+			return err;
+		}
+	}
+	return 0;
+}
+
+void rds_ib_unlisten(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(rds_ib_listeners); i++) {
+		if (rds_ib_listeners[i].id)
+			rdma_destroy_id(rds_ib_listeners[i].id);
+		rds_ib_listeners[i].id = NULL;
+	}
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* The connection manager: listening, connecting, answering. */
+#ifndef RDS_IB_CM_H
+#define RDS_IB_CM_H
+
+#include "ib_ep.h"
+
+struct in6_addr;
+
+/* The transport's calls. */
+struct rds_ep *rds_ib_connect(struct rds_path *path);
+int rds_ib_accept(struct rds_ep *ep);
+void rds_ib_reject(struct rds_ep *ep);
+int rds_ib_step(struct rds_ep *ep);
+void rds_ib_close(struct rds_ep *ep);
+void rds_ib_release(struct rds_ep *ep);
+
+/* The device that has local address @addr, with a reference to its domain; else an ERR_PTR.  Sleeps. */
+struct rds_ib_device *rds_ib_cm_find_device(const struct in6_addr *addr, u32 scope);
+
+int rds_ib_listen(void);
+void rds_ib_unlisten(void);
+
+#endif
