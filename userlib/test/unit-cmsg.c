@@ -124,7 +124,8 @@ ssize_t recvmsg(int fd, struct msghdr *msg, int flags)
 		len = msg->msg_iov[0].iov_len;
 		msg->msg_flags |= MSG_TRUNC;
 	}
-	memcpy(msg->msg_iov[0].iov_base, a->data, len);
+	if (len)
+		memcpy(msg->msg_iov[0].iov_base, a->data, len);
 	/* what the real one does: a peek leaves messages and takes the rest */
 	if (!(flags & MSG_PEEK) || !a->namelen)
 		answers++;
