@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* RDS_INFO_COUNTERS: the info protocol (abi section 12, D28) and the counters (D29, D72). */
+#include <limits.h>
+#include "rds_test.h"
+
+#define ITEM	sizeof(struct rds_info_counter)
+
+static int info(int fd, void *buf, int *len)
+{
+	int n = getsockopt(fd, SOL_RDS, RDS_INFO_COUNTERS, buf, (socklen_t *)len);
+
+	return n < 0 ? -errno : n;
+}
+
+FIXTURE(info) {
+	int	fd;
+	int	total;	/* bytes of the whole list */
+	char	*buf;	/* the list fits exactly before an unmapped page */
+};
+
+FIXTURE_SETUP(info)
+{
+	size_t room;
+
+	self->fd = rds_socket();
+	ASSERT_GE(self->fd, 0);
+	ASSERT_EQ(-ENOSPC, info(self->fd, NULL, &self->total));
+	ASSERT_GT(self->total, 0);
+	room = (self->total + page_size() - 1) / page_size() * page_size();
+	self->buf = (char *)map_guarded(_metadata, self->total) + room - self->total;
+}
+
+FIXTURE_TEARDOWN(info)
+{
+	close(self->fd);
+}
+
+TEST_F(info, abi12_protocol)
+{
+	int len = self->total;
+
+	EXPECT_EQ(0, self->total % ITEM);
+	EXPECT_EQ(ITEM, info(self->fd, self->buf, &len));
+	EXPECT_EQ(self->total, len);
+	len = self->total - 1;
+	EXPECT_EQ(-ENOSPC, info(self->fd, self->buf, &len));
+	EXPECT_EQ(self->total, len);
+	len = ITEM - 1;
+	EXPECT_EQ(-ENOSPC, info(self->fd, self->buf, &len));
+	EXPECT_EQ(self->total, len);
+	len = 1;
+	EXPECT_EQ(-ENOSPC, info(self->fd, self->buf, &len));
+	EXPECT_EQ(self->total, len);
+}
+
+TEST_F(info, abi12_longer_buffer)
+{
+	char *buf = map_guarded(_metadata, self->total + 10000);
+	int len = self->total + 10000;
+
+	memset(buf, 0x5a, self->total + 10000);
+	EXPECT_EQ(ITEM, info(self->fd, buf, &len));
+	EXPECT_EQ(self->total, len);
+	EXPECT_TRUE(all_bytes(buf + self->total, 10000, 0x5a));
+}
+
+TEST_F(info, D28_lengths)
+{
+	int len = -1;
+
+	EXPECT_EQ(-EINVAL, info(self->fd, self->buf, &len));
+	len = INT_MIN;
+	EXPECT_EQ(-EINVAL, info(self->fd, self->buf, &len));
+	len = INT_MAX;
+	EXPECT_EQ(-EINVAL, info(self->fd, self->buf, &len));
+}
+
+TEST_F(info, D28_pointers)
+{
+	char *ro = map_guarded(_metadata, self->total);
+	int len = self->total;
+
+	EXPECT_EQ(-EFAULT, info(self->fd, unmapped_page(_metadata), &len));
+	len = self->total;
+	EXPECT_EQ(-EFAULT, info(self->fd, self->buf + 1, &len));
+	len = self->total;
+	ASSERT_EQ(0, mprotect(ro, self->total, PROT_READ));
+	EXPECT_EQ(-EFAULT, info(self->fd, ro, &len));
+	EXPECT_TRUE(all_bytes(ro, self->total, 0));
+	len = self->total;
+	EXPECT_EQ(-EFAULT, info(self->fd, (void *)KERNEL_ADDR, &len));
+	len = self->total;
+	/* wraps around the end of the address space */
+	EXPECT_EQ(-EINVAL, info(self->fd, (void *)(UINTPTR_MAX - 100), &len));
+	EXPECT_EQ(-EFAULT, info(self->fd, self->buf, unmapped_page(_metadata)));
+}
+
+TEST_F(info, D29_into_a_shared_file)
+{
+	char *map, *back = map_guarded(_metadata, self->total);
+	int len = self->total, fd = memfd_create("info", 0);
+
+	ASSERT_GE(fd, 0);
+	ASSERT_EQ(0, ftruncate(fd, len));
+	map = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	ASSERT_NE(MAP_FAILED, (void *)map);
+	ASSERT_EQ(ITEM, info(self->fd, map, &len));
+	ASSERT_EQ(len, pread(fd, back, len, 0));
+	EXPECT_EQ(0, memcmp(map, back, len));
+}
+
+TEST_F(info, abi12_absent_lists)
+{
+	static const int absent[] = { 10002, 10009, 10010, RDS_INFO_LAST + 1 };
+	socklen_t len;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(absent); i++) {
+		len = self->total;
+		EXPECT_EQ(-1, getsockopt(self->fd, SOL_RDS, absent[i], self->buf, &len));
+		EXPECT_EQ(ENOPROTOOPT, errno);
+	}
+}
+
+/* --- names --- */
+
+static const char *const core_names[] = {
+	"conn_reset", "recv_drop_bad_checksum", "recv_drop_old_seq", "recv_drop_no_sock",
+	"recv_drop_dead_sock", "recv_deliver_raced", "recv_delivered", "recv_queued",
+	"recv_immediate_retry", "recv_delayed_retry", "recv_ack_required", "recv_rdma_bytes",
+	"recv_ping", "send_queue_empty", "send_queue_full", "send_lock_contention",
+	"send_lock_queue_raced", "send_immediate_retry", "send_delayed_retry", "send_drop_acked",
+	"send_ack_required", "send_queued", "send_rdma", "send_rdma_bytes", "send_pong",
+	"page_remainder_hit", "page_remainder_miss", "copy_to_user", "copy_from_user",
+	"cong_update_queued", "cong_update_received", "cong_send_error", "cong_send_blocked",
+	"recv_bytes_added_to_sock", "recv_bytes_freed_fromsock", "send_stuck_rm",
+};
+
+TEST_F(info, D72_known_names_in_order)
+{
+	struct rds_info_counter table[RDS_MAX_COUNTERS];
+	unsigned int i, n = counters_read(self->fd, table);
+
+	ASSERT_GE(n, ARRAY_SIZE(core_names));
+	for (i = 0; i < ARRAY_SIZE(core_names); i++) {
+		EXPECT_STREQ(core_names[i], (char *)table[i].name);
+	}
+}
+
+TEST_F(info, D72_names_are_unique_and_terminated)
+{
+	struct rds_info_counter table[RDS_MAX_COUNTERS];
+	int i, j, n = counters_read(self->fd, table);
+	size_t len;
+
+	ASSERT_GT(n, 0);
+	for (i = 0; i < n; i++) {
+		len = strnlen((char *)table[i].name, sizeof(table[i].name));
+		ASSERT_GT(len, 0);
+		ASSERT_LT(len, sizeof(table[i].name));
+		/* no stale bytes behind the name */
+		EXPECT_TRUE(all_bytes(table[i].name + len, sizeof(table[i].name) - len, 0));
+		EXPECT_EQ(0, strncmp((char *)table[i].name, "s_", 2) == 0);
+		for (j = 0; j < i; j++) {
+			EXPECT_STRNE((char *)table[i].name, (char *)table[j].name);
+		}
+	}
+}
+
+TEST_F(info, rdma_copied_bytes_exists)
+{
+	EXPECT_NE(UINT64_MAX, counter(self->fd, "rdma_copied_bytes"));
+}
+
+/* --- D72: the counter that moved is the one that is named --- */
+
+/* All tables are read in a namespace where nobody else works: see the setup. */
+FIXTURE(events) {
+	struct rds_pair		p;
+	struct rds_info_counter	before[RDS_MAX_COUNTERS];
+	int			nr;
+	char			*remote;
+	rds_rdma_cookie_t	cookie;
+};
+RDS_BED_VARIANTS(events);
+
+FIXTURE_SETUP(events)
+{
+	char c;
+
+	/* the device belongs to the first namespace */
+	if (!bed_is_rxe(variant->bed)) {
+		ASSERT_EQ(0, unshare(CLONE_NEWNET));
+	}
+	pair_open(_metadata, &self->p, variant->bed);
+	self->remote = map_guarded(_metadata, page_size());
+	ASSERT_EQ(0, get_mr(self->p.rx, self->remote, page_size(), RDS_RDMA_READWRITE,
+			    &self->cookie));
+	/* the connection is up, both ways */
+	ASSERT_EQ(1, rds_send(self->p.tx, &self->p.rx_addr, "x", 1, 0));
+	ASSERT_EQ(1, rds_recv_wait(self->p.rx, &c, 1, NULL));
+	ASSERT_EQ(1, rds_send(self->p.rx, &self->p.tx_addr, "x", 1, 0));
+	ASSERT_EQ(1, rds_recv_wait(self->p.tx, &c, 1, NULL));
+	self->nr = counters_read(self->p.tx, self->before);
+	ASSERT_GT(self->nr, 0);
+}
+
+FIXTURE_TEARDOWN(events)
+{
+	pair_close(&self->p);
+}
+
+static int64_t moved(FIXTURE_DATA(events) *self, const char *name)
+{
+	uint64_t now = counter(self->p.tx, name);
+	int i;
+
+	for (i = 0; i < self->nr; i++)
+		if (!strcmp((char *)self->before[i].name, name))
+			return now - self->before[i].value;
+	return INT64_MIN;
+}
+
+TEST_F(events, D72_message)
+{
+	char buf[5000];
+
+	ASSERT_EQ(5000, rds_send(self->p.tx, &self->p.rx_addr, buf, 5000, 0));
+	ASSERT_EQ(5000, rds_recv_wait(self->p.rx, buf, 5000, NULL));
+	EXPECT_EQ(1, moved(self, "send_queued"));
+	EXPECT_EQ(1, moved(self, "recv_queued"));
+	EXPECT_EQ(1, moved(self, "recv_delivered"));
+	EXPECT_EQ(5000, moved(self, "copy_from_user"));
+	EXPECT_EQ(5000, moved(self, "copy_to_user"));
+	EXPECT_EQ(5000, moved(self, "recv_bytes_added_to_sock"));
+	EXPECT_EQ(5000, moved(self, "recv_bytes_freed_fromsock"));
+	EXPECT_EQ(0, moved(self, "send_rdma"));
+	EXPECT_EQ(0, moved(self, "recv_drop_no_sock"));
+}
+
+TEST_F(events, D72_no_socket)
+{
+	union rds_addr nobody = addr_with_port(&self->p.rx_addr, 1);
+	int64_t end = now_ms() + RDS_WAIT_MS;
+
+	ASSERT_EQ(1, rds_send(self->p.tx, &nobody, "x", 1, 0));
+	while (moved(self, "recv_drop_no_sock") == 0 && now_ms() < end)
+		nap();
+	EXPECT_EQ(1, moved(self, "recv_drop_no_sock"));
+	EXPECT_EQ(0, moved(self, "recv_queued"));
+}
+
+TEST_F(events, D72_ping)
+{
+	union rds_addr ping = addr_with_port(&self->p.rx_addr, 0);
+	char c;
+
+	ASSERT_EQ(0, rds_send(self->p.tx, &ping, NULL, 0, 0));
+	ASSERT_EQ(0, rds_recv_wait(self->p.tx, &c, 1, NULL));
+	EXPECT_EQ(1, moved(self, "recv_ping"));
+	EXPECT_EQ(1, moved(self, "send_pong"));
+}
+
+TEST_F(events, rdma_bytes_copied_only_without_device)
+{
+	char local[3000] = "";
+
+	ASSERT_EQ(RDS_RDMA_SUCCESS, rdma_run(self->p.tx, &self->p.rx_addr, self->cookie, 0, local,
+					     3000, RDS_RDMA_READWRITE));
+	EXPECT_EQ(1, moved(self, "send_rdma"));
+	EXPECT_EQ(3000, moved(self, "send_rdma_bytes"));
+	EXPECT_EQ(bed_is_rxe(variant->bed) ? 0 : 3000, moved(self, "rdma_copied_bytes"));
+	/* payload of the operation is never copied to or from user memory */
+	EXPECT_EQ(0, moved(self, "copy_from_user"));
+	EXPECT_EQ(0, moved(self, "copy_to_user"));
+}
+
+TEST_F_TIMEOUT(events, D72_congestion, RDS_SLOW_TEST)
+{
+	int64_t end = now_ms() + RDS_WAIT_MS;
+	char buf[512] = "";
+	ssize_t n;
+	int i = 0;
+
+	set_int(_metadata, self->p.rx, SOL_SOCKET, SO_RCVBUF, 4096);
+	do {
+		n = rds_send(self->p.tx, &self->p.rx_addr, buf, sizeof(buf), MSG_DONTWAIT);
+		if (n == -EAGAIN)
+			ready(self->p.tx, POLLOUT, 1000);
+	} while ((n > 0 || n == -EAGAIN) && now_ms() < end && i++ < 20000);
+	ASSERT_EQ(-ENOBUFS, n);
+	EXPECT_EQ(1, moved(self, "cong_send_error"));
+	EXPECT_EQ(0, moved(self, "cong_send_blocked"));
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* Calls that race with each other: D02, D34, D36, D37, D38.  The kernel log is the other half
+ * of these tests: whoever runs them looks there for splats.
+ */
+#include "rds_test.h"
+
+FIXTURE(race) {
+	union rds_addr	a;
+	union rds_addr	b;
+};
+RDS_BED_VARIANTS(race);
+
+FIXTURE_SETUP(race)
+{
+	bed_need(_metadata, variant->bed, &self->a, &self->b);
+}
+
+FIXTURE_TEARDOWN(race) {}
+
+/* The pair of addresses works. */
+static void expect_traffic(struct __test_metadata *_metadata, FIXTURE_DATA(race) *self)
+{
+	union rds_addr a = addr_with_port(&self->a, 0), b = addr_with_port(&self->b, 0);
+	int tx = open_bound(_metadata, &a), rx = open_bound(_metadata, &b);
+	char c = 0;
+
+	ASSERT_EQ(1, rds_send(tx, &b, "k", 1, 0));
+	ASSERT_EQ(1, rds_recv_wait(rx, &c, 1, NULL));
+	EXPECT_EQ('k', c);
+	close(tx);
+	close(rx);
+}
+
+/* --- D02: sending on a socket that is being bound and closed --- */
+
+struct victim {
+	const union rds_addr	*a;
+	volatile int		fd;
+	volatile bool		stop;
+};
+
+static void *make_and_close(void *arg)
+{
+	struct victim *v = arg;
+	int i, fd;
+
+	for (i = 0; i < 3000; i++) {
+		fd = rds_socket();
+		v->fd = fd;
+		rds_bind(fd, v->a);
+		close(fd);
+	}
+	v->stop = true;
+	return NULL;
+}
+
+TEST_F_TIMEOUT(race, D02_send_against_bind, RDS_SLOW_TEST)
+{
+	union rds_addr to = addr_with_port(&self->b, 9), from = addr_with_port(&self->a, 0);
+	struct victim v = { .a = &from, .fd = -1 };
+	pthread_t thread;
+	ssize_t n;
+
+	ASSERT_EQ(0, pthread_create(&thread, NULL, make_and_close, &v));
+	while (!v.stop) {
+		n = rds_send(v.fd, &to, "x", 1, MSG_DONTWAIT);
+		ASSERT_TRUE(n == 1 || n == -ENOTCONN || n == -EBADF || n == -EAGAIN) {
+			TH_LOG("sendmsg: %s", strerror(-n));
+		}
+	}
+	pthread_join(thread, NULL);
+	expect_traffic(_metadata, self);
+}
+
+TEST(D02_unbound_with_destination)
+{
+	union rds_addr to = addr_make("127.0.0.1", 9);
+	int fd = rds_socket();
+
+	ASSERT_GE(fd, 0);
+	EXPECT_EQ(-ENOTCONN, rds_send(fd, &to, "x", 1, 0));
+	EXPECT_EQ(-ENOTCONN, rds_send(fd, NULL, "x", 1, 0));
+	ASSERT_EQ(0, rds_connect(fd, &to));
+	EXPECT_EQ(-ENOTCONN, rds_send(fd, NULL, "x", 1, 0));
+}
+
+/* --- D36: the first messages of one pair of addresses at once --- */
+
+#define PAIRS	200
+
+struct first {
+	pthread_barrier_t	*start;
+	int			fd;
+	union rds_addr		to;
+	ssize_t			result;
+};
+
+static void *send_first(void *arg)
+{
+	struct first *f = arg;
+
+	pthread_barrier_wait(f->start);
+	f->result = rds_send(f->fd, &f->to, "f", 1, 0);
+	return NULL;
+}
+
+TEST(D36_two_first_messages)
+{
+	union rds_addr a1 = addr_make("127.0.0.1", 0), a2 = a1, b;
+	struct first f[2];
+	pthread_t thread[2];
+	pthread_barrier_t start;
+	char text[32], c;
+	int i, j, rx;
+
+	pthread_barrier_init(&start, NULL, 2);
+	f[0] = (struct first){ .start = &start, .fd = open_bound(_metadata, &a1) };
+	f[1] = (struct first){ .start = &start, .fd = open_bound(_metadata, &a2) };
+	for (i = 0; i < PAIRS; i++) {
+		snprintf(text, sizeof(text), "127.77.%d.%d", i / 250, i % 250 + 1);
+		b = addr_make(text, 0);
+		rx = open_bound(_metadata, &b);
+		for (j = 0; j < 2; j++) {
+			f[j].to = b;
+			ASSERT_EQ(0, pthread_create(&thread[j], NULL, send_first, &f[j]));
+		}
+		for (j = 0; j < 2; j++) {
+			pthread_join(thread[j], NULL);
+			ASSERT_EQ(1, f[j].result);
+			ASSERT_EQ(1, rds_recv_wait(rx, &c, 1, NULL));
+		}
+		ASSERT_EQ(-EAGAIN, rds_recv(rx, &c, 1, MSG_DONTWAIT, NULL));
+		close(rx);
+	}
+}
+
+/* --- D37: a port that is bound and closed while it is flooded --- */
+
+#define FLOODERS	4
+
+struct flooder {
+	int			fd;
+	union rds_addr		from;
+	union rds_addr		to;
+	volatile bool		*stop;
+	unsigned int		sent;
+	ssize_t			error;
+};
+
+static void *flood(void *arg)
+{
+	struct flooder *f = arg;
+	char buf[3000] = "";
+	ssize_t n;
+
+	while (!*f->stop) {
+		n = rds_send(f->fd, &f->to, buf, f->sent % sizeof(buf), MSG_DONTWAIT);
+		if (n >= 0)
+			f->sent++;
+		else if (n == -EAGAIN || n == -ENOBUFS)
+			ready(f->fd, POLLIN, 5);
+		else
+			f->error = n;
+	}
+	return NULL;
+}
+
+static void start_flood(struct __test_metadata *_metadata, FIXTURE_DATA(race) *self,
+			const union rds_addr *to, struct flooder *f, pthread_t *thread,
+			volatile bool *stop)
+{
+	int i;
+
+	for (i = 0; i < FLOODERS; i++) {
+		f[i] = (struct flooder){ .from = addr_with_port(&self->a, 0), .to = *to,
+					 .stop = stop };
+		f[i].fd = open_bound(_metadata, &f[i].from);
+		ASSERT_EQ(0, pthread_create(&thread[i], NULL, flood, &f[i]));
+	}
+}
+
+static void stop_flood(struct __test_metadata *_metadata, struct flooder *f, pthread_t *thread,
+		       volatile bool *stop)
+{
+	int i;
+
+	*stop = true;
+	for (i = 0; i < FLOODERS; i++) {
+		pthread_join(thread[i], NULL);
+		EXPECT_EQ(0, f[i].error) {
+			TH_LOG("flooder: %s", strerror(-f[i].error));
+		}
+		EXPECT_GT(f[i].sent, 0);
+		close(f[i].fd);
+	}
+}
+
+TEST_F_TIMEOUT(race, D37_receiver_dies_under_flood, RDS_SLOW_TEST)
+{
+	union rds_addr b = addr_with_port(&self->b, 0);
+	struct flooder f[FLOODERS];
+	pthread_t thread[FLOODERS];
+	volatile bool stop = false;
+	int i, fd = open_bound(_metadata, &b);
+	char buf[64];
+
+	start_flood(_metadata, self, &b, f, thread, &stop);
+	for (i = 0; i < 300; i++) {
+		/* sometimes with, sometimes without unread messages */
+		if (i % 3)
+			rds_recv(fd, buf, sizeof(buf), MSG_DONTWAIT, NULL);
+		close(fd);
+		fd = open_bound(_metadata, &b);
+	}
+	stop_flood(_metadata, f, thread, &stop);
+	close(fd);
+	expect_traffic(_metadata, self);
+}
+
+/* --- D34: the sender is closed while its messages are under way --- */
+
+TEST_F_TIMEOUT(race, D34_sender_dies_while_sending, RDS_SLOW_TEST)
+{
+	union rds_addr b = addr_with_port(&self->b, 0), a;
+	int i, j, fd, rx = open_bound(_metadata, &b);
+	char buf[5000] = "";
+	ssize_t n;
+
+	for (i = 0; i < 200; i++) {
+		a = addr_with_port(&self->a, 0);
+		fd = open_bound(_metadata, &a);
+		for (j = 0; j < 10; j++) {
+			n = rds_send(fd, &b, buf, j * 500, MSG_DONTWAIT);
+			ASSERT_TRUE(n == j * 500 || n == -EAGAIN || n == -ENOBUFS);
+		}
+		close(fd);
+		while (rds_recv(rx, buf, sizeof(buf), MSG_DONTWAIT, NULL) >= 0)
+			;
+	}
+	close(rx);
+	expect_traffic(_metadata, self);
+}
+
+struct shared {
+	int		fd;
+	union rds_addr	to;
+	volatile bool	stop;
+};
+
+static void *send_on_shared(void *arg)
+{
+	struct shared *s = arg;
+	char buf[600] = "";
+
+	while (!s->stop)
+		if (rds_send(s->fd, &s->to, buf, sizeof(buf), MSG_DONTWAIT) == -EBADF)
+			break;
+	return NULL;
+}
+
+/* Threads share a socket that one of them closes in the middle of the others' calls. */
+TEST_F_TIMEOUT(race, D34_close_under_senders, RDS_SLOW_TEST)
+{
+	union rds_addr b = addr_with_port(&self->b, 0), a;
+	int i, j, rx = open_bound(_metadata, &b);
+	pthread_t thread[3];
+	struct shared s;
+	char buf[600];
+
+	for (i = 0; i < 60; i++) {
+		a = addr_with_port(&self->a, 0);
+		s = (struct shared){ .fd = open_bound(_metadata, &a), .to = b };
+		for (j = 0; j < 3; j++) {
+			ASSERT_EQ(0, pthread_create(&thread[j], NULL, send_on_shared, &s));
+		}
+		for (j = 0; j < 50; j++)
+			rds_recv(rx, buf, sizeof(buf), MSG_DONTWAIT, NULL);
+		close(s.fd);
+		for (j = 0; j < 3; j++) {
+			pthread_join(thread[j], NULL);
+		}
+		while (rds_recv(rx, buf, sizeof(buf), MSG_DONTWAIT, NULL) >= 0)
+			;
+	}
+	close(rx);
+	expect_traffic(_metadata, self);
+}
+
+/* --- D38: unread messages outlive their sender and its connection's other users --- */
+
+TEST_F_TIMEOUT(race, D38_unread_messages_outlive_their_sender, RDS_SLOW_TEST)
+{
+	union rds_addr a, b;
+	int round, i, tx, rx;
+	char out[9000], in[9000];
+
+	for (round = 0; round < 20; round++) {
+		a = addr_with_port(&self->a, 0);
+		b = addr_with_port(&self->b, 0);
+		tx = open_bound(_metadata, &a);
+		rx = open_bound(_metadata, &b);
+		for (i = 0; i < 8; i++) {
+			fill(out, sizeof(out), i);
+			ASSERT_EQ(1000 * i, rds_send(tx, &b, out, 1000 * i, 0));
+		}
+		/* the last one is there, so all are */
+		for (i = 0; i < 4; i++) {
+			fill(out, sizeof(out), i);
+			ASSERT_EQ(1000 * i, rds_recv_wait(rx, in, sizeof(in), NULL));
+			ASSERT_EQ(0, memcmp(out, in, 1000 * i));
+		}
+		close(tx);
+		fill(out, sizeof(out), 4);
+		i = rds_recv_wait(rx, in, sizeof(in), NULL);
+		/* close() drops what was not acknowledged; what did arrive is whole */
+		if (i > 0) {
+			ASSERT_EQ(4000, i);
+			ASSERT_EQ(0, memcmp(out, in, 4000));
+		}
+		close(rx);
+	}
+}
+
+/* --- receivers that share a socket --- */
+
+#define SHARED_MESSAGES	2000
+
+struct reader {
+	int			fd;
+	volatile unsigned int	*left;
+	unsigned char		seen[SHARED_MESSAGES];
+};
+
+static void *read_shared(void *arg)
+{
+	struct reader *r = arg;
+	unsigned int seq;
+
+	while (*r->left) {
+		if (rds_recv(r->fd, &seq, sizeof(seq), MSG_DONTWAIT, NULL) != sizeof(seq)) {
+			ready(r->fd, POLLIN, 20);
+			continue;
+		}
+		r->seen[seq]++;
+		__atomic_sub_fetch(r->left, 1, __ATOMIC_SEQ_CST);
+	}
+	return NULL;
+}
+
+TEST_F_TIMEOUT(race, each_message_has_one_reader, RDS_SLOW_TEST)
+{
+	union rds_addr a = addr_with_port(&self->a, 0), b = addr_with_port(&self->b, 0);
+	int j, tx = open_bound(_metadata, &a), rx = open_bound(_metadata, &b);
+	volatile unsigned int left = SHARED_MESSAGES;
+	static struct reader r[3];
+	pthread_t thread[3];
+	unsigned int i;
+
+	memset(r, 0, sizeof(r));
+	for (j = 0; j < 3; j++) {
+		r[j].fd = rx;
+		r[j].left = &left;
+		ASSERT_EQ(0, pthread_create(&thread[j], NULL, read_shared, &r[j]));
+	}
+	for (i = 0; i < SHARED_MESSAGES; i++) {
+		ASSERT_EQ(sizeof(i), rds_send(tx, &b, &i, sizeof(i), 0));
+	}
+	for (j = 0; j < 3; j++) {
+		pthread_join(thread[j], NULL);
+	}
+	for (i = 0; i < SHARED_MESSAGES; i++) {
+		ASSERT_EQ(1, r[0].seen[i] + r[1].seen[i] + r[2].seen[i]);
+	}
+	close(tx);
+	close(rx);
+}
+
+TEST_HARNESS_MAIN

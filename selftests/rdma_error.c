@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* RDMA that must fail: a key opens what was registered, for as long, and nothing else. */
+#include "rds_test.h"
+
+#define WRITE	RDS_RDMA_READWRITE
+#define READ	0
+#define LEN	10000	/* registered, from START on */
+#define START	1000
+
+FIXTURE(error) {
+	struct rds_pair		p;
+	char			*remote;	/* 8 pages */
+	char			*local;		/* 8 pages */
+	size_t			size;
+	rds_rdma_cookie_t	cookie;		/* of LEN bytes at remote + START */
+};
+RDS_BED_VARIANTS(error);
+
+FIXTURE_SETUP(error)
+{
+	pair_open(_metadata, &self->p, variant->bed);
+	self->size = 8 * page_size();
+	self->remote = map_guarded(_metadata, self->size);
+	self->local = map_guarded(_metadata, self->size);
+	memset(self->remote, 0x33, self->size);
+	memset(self->local, 0x77, self->size);
+	ASSERT_EQ(0, get_mr(self->p.rx, self->remote + START, LEN, WRITE, &self->cookie));
+}
+
+FIXTURE_TEARDOWN(error)
+{
+	pair_close(&self->p);
+}
+
+/* The operation fails with REMOTE_ERROR and moves nothing; then all goes on. */
+static void expect_refused(struct __test_metadata *_metadata, FIXTURE_DATA(error) *self,
+			   rds_rdma_cookie_t cookie, uint64_t offset, size_t len, uint64_t flags)
+{
+	int status = rdma_run(self->p.tx, &self->p.rx_addr, cookie, offset, self->local, len, flags);
+	char c = 0;
+
+	EXPECT_EQ(RDS_RDMA_REMOTE_ERROR, status) {
+		TH_LOG("%s of %zu bytes at %lld", flags & WRITE ? "write" : "read", len,
+		       (long long)offset);
+	}
+	EXPECT_TRUE(all_bytes(self->remote, self->size, 0x33));
+	EXPECT_TRUE(all_bytes(self->local, self->size, 0x77));
+	ASSERT_EQ(1, rds_send(self->p.tx, &self->p.rx_addr, "k", 1, 0));
+	ASSERT_EQ(1, rds_recv_wait(self->p.rx, &c, 1, NULL));
+	EXPECT_EQ('k', c);
+}
+
+static void expect_works(struct __test_metadata *_metadata, FIXTURE_DATA(error) *self)
+{
+	EXPECT_EQ(RDS_RDMA_SUCCESS, rdma_run(self->p.tx, &self->p.rx_addr, self->cookie, LEN - 1,
+					     "z", 1, WRITE));
+	EXPECT_EQ('z', self->remote[START + LEN - 1]);
+}
+
+TEST_F_TIMEOUT(error, behind_the_registered_bytes, RDS_SLOW_TEST)
+{
+	expect_refused(_metadata, self, self->cookie, LEN, 1, WRITE);
+	expect_refused(_metadata, self, self->cookie, LEN, 1, READ);
+	expect_refused(_metadata, self, self->cookie, LEN + 4096, 16, WRITE);
+	expect_works(_metadata, self);
+}
+
+TEST_F_TIMEOUT(error, across_the_end, RDS_SLOW_TEST)
+{
+	expect_refused(_metadata, self, self->cookie, LEN - 1, 2, WRITE);
+	expect_refused(_metadata, self, self->cookie, LEN - 1, 2, READ);
+	expect_refused(_metadata, self, self->cookie, 0, LEN + 1, WRITE);
+	expect_works(_metadata, self);
+}
+
+/* A cookie's high half is the offset of the first byte: a peer may lower it. */
+TEST_F_TIMEOUT(error, before_the_registered_bytes, RDS_SLOW_TEST)
+{
+	expect_refused(_metadata, self, self->cookie - (1ULL << 32), 0, 1, WRITE);
+	expect_refused(_metadata, self, self->cookie - (1ULL << 32), 0, 2, WRITE);
+	expect_refused(_metadata, self, self->cookie - ((uint64_t)START << 32), 0, 1, READ);
+	expect_works(_metadata, self);
+}
+
+TEST_F_TIMEOUT(error, offset_that_wraps, RDS_SLOW_TEST)
+{
+	static const uint64_t offsets[] = { UINT64_MAX, UINT64_MAX - 100, 1ULL << 63, 1ULL << 32 };
+	unsigned int i;
+	int status;
+
+	for (i = 0; i < ARRAY_SIZE(offsets); i++) {
+		status = rdma_run(self->p.tx, &self->p.rx_addr, self->cookie, offsets[i],
+				  self->local, 16, WRITE);
+		EXPECT_TRUE(status == RDS_RDMA_REMOTE_ERROR || status == -EINVAL) {
+			TH_LOG("status %d at offset %llx", status, (unsigned long long)offsets[i]);
+		}
+		EXPECT_TRUE(all_bytes(self->remote, self->size, 0x33));
+	}
+	expect_works(_metadata, self);
+}
+
+TEST_F_TIMEOUT(error, freed_key, RDS_SLOW_TEST)
+{
+	rds_rdma_cookie_t old = self->cookie;
+
+	ASSERT_EQ(0, free_mr(self->p.rx, old));
+	expect_refused(_metadata, self, old, 0, 1, WRITE);
+	expect_refused(_metadata, self, old, 0, 1, READ);
+	/* D21: a new key of the same bytes is another one */
+	ASSERT_EQ(0, get_mr(self->p.rx, self->remote + START, LEN, WRITE, &self->cookie));
+	EXPECT_NE(old, self->cookie);
+	expect_refused(_metadata, self, old, 0, 1, WRITE);
+	expect_works(_metadata, self);
+}
+
+TEST_F_TIMEOUT(error, guessed_keys, RDS_SLOW_TEST)
+{
+	rds_rdma_cookie_t cookie = self->cookie;
+
+	expect_refused(_metadata, self, cookie ^ 1, 0, 1, WRITE);
+	expect_refused(_metadata, self, cookie ^ (1 << 20), 0, 1, WRITE);
+	expect_refused(_metadata, self, 0, 0, 1, WRITE);
+	expect_refused(_metadata, self, 0xffffffff, 0, 1, READ);
+	expect_works(_metadata, self);
+}
+
+TEST_F_TIMEOUT(error, key_of_a_closed_socket, RDS_SLOW_TEST)
+{
+	union rds_addr a = addr_with_port(&self->p.rx_addr, 0);
+	int fd = open_bound(_metadata, &a);
+	rds_rdma_cookie_t cookie;
+
+	ASSERT_EQ(0, get_mr(fd, self->remote, 100, WRITE, &cookie));
+	close(fd);
+	expect_refused(_metadata, self, cookie, 0, 1, WRITE);
+}
+
+TEST_F_TIMEOUT(error, one_bad_among_good_ones, RDS_SLOW_TEST)
+{
+	uint64_t token = 0, seen = 0;
+	int i, status, bad = 0;
+
+	/* what was queued behind the failure is executed or reported, never lost */
+	for (i = 0; i < 20; i++) {
+		ASSERT_EQ(0, rdma_op(self->p.tx, &self->p.rx_addr, self->cookie,
+				     i == 7 ? LEN : i * 8, self->local, 8,
+				     WRITE | RDS_RDMA_NOTIFY_ME | RDS_RDMA_SILENT, i));
+	}
+	for (i = 0; i < 20; i++) {
+		status = rdma_status(self->p.tx, &token);
+		ASSERT_GE(status, 0);
+		ASSERT_LT(token, 20);
+		ASSERT_FALSE(seen & (1 << token));
+		seen |= 1 << token;
+		if (token == 7) {
+			EXPECT_EQ(RDS_RDMA_REMOTE_ERROR, status);
+		} else if (status == RDS_RDMA_SUCCESS) {
+			EXPECT_TRUE(all_bytes(self->remote + START + token * 8, 8, 0x77));
+		} else {
+			EXPECT_TRUE(token > 7 && status == RDS_RDMA_DROPPED) {
+				TH_LOG("token %u: status %d", (unsigned int)token, status);
+			}
+			bad++;
+		}
+	}
+	EXPECT_EQ(-EAGAIN, rds_recv(self->p.tx, NULL, 0, MSG_DONTWAIT, NULL));
+	/* without a wire there is no connection that could break */
+	if (!bed_is_rxe(variant->bed)) {
+		EXPECT_EQ(0, bad);
+	}
+	expect_works(_metadata, self);
+}
+
+/* Messages around a failing operation arrive once and in order (design: promise 2). */
+TEST_F_TIMEOUT(error, messages_survive_the_failure, RDS_SLOW_TEST)
+{
+	unsigned int i, seq;
+
+	for (i = 0; i < 40; i++) {
+		ASSERT_EQ(sizeof(i), rds_send(self->p.tx, &self->p.rx_addr, &i, sizeof(i), 0));
+		if (i == 10 || i == 30) {
+			ASSERT_EQ(0, rdma_op(self->p.tx, &self->p.rx_addr, self->cookie, LEN,
+					     self->local, 8, WRITE | RDS_RDMA_SILENT, 0));
+		}
+	}
+	for (i = 0; i < 40; i++) {
+		ASSERT_EQ(sizeof(seq), rds_recv_wait(self->p.rx, &seq, sizeof(seq), NULL));
+		ASSERT_EQ(i, seq);
+	}
+}
+
+TEST_F_TIMEOUT(error, recverr_reports_failures, RDS_SLOW_TEST)
+{
+	uint64_t token = 0;
+	int status, on = 1;
+
+	ASSERT_EQ(0, set_opt(self->p.tx, RDS_RECVERR, &on, sizeof(on)));
+	ASSERT_EQ(0, rdma_op(self->p.tx, &self->p.rx_addr, self->cookie, LEN, self->local, 8,
+			     WRITE | RDS_RDMA_SILENT, 3));
+	status = rdma_status(self->p.tx, &token);
+	EXPECT_TRUE(status == RDS_RDMA_DROPPED || status == RDS_RDMA_REMOTE_ERROR) {
+		TH_LOG("status %d", status);
+	}
+	EXPECT_EQ(3, token);
+}
+
+/* --- D18: a key goes away while it is used --- */
+
+struct writer {
+	FIXTURE_DATA(error)	*self;
+	int			bad;	/* a status that must not come */
+};
+
+static void *write_again_and_again(void *arg)
+{
+	struct writer *w = arg;
+	FIXTURE_DATA(error) *self = w->self;
+	int i, status;
+
+	for (i = 0; i < 100; i++) {
+		status = rdma_run(self->p.tx, &self->p.rx_addr,
+				  *(volatile rds_rdma_cookie_t *)&self->cookie, 0, self->local, LEN,
+				  WRITE);
+		if (status != RDS_RDMA_SUCCESS && status != RDS_RDMA_REMOTE_ERROR &&
+		    status != RDS_RDMA_DROPPED)
+			w->bad = status ?: 1;
+	}
+	return NULL;
+}
+
+TEST_F_TIMEOUT(error, D18_free_while_the_peer_writes, RDS_SLOW_TEST)
+{
+	struct writer w = { .self = self };
+	rds_rdma_cookie_t cookie;
+	pthread_t thread;
+	int i;
+
+	ASSERT_EQ(0, pthread_create(&thread, NULL, write_again_and_again, &w));
+	for (i = 0; i < 50; i++) {
+		ASSERT_EQ(0, free_mr(self->p.rx, self->cookie));
+		/* once free_mr() has returned, the pages are ours alone */
+		memset(self->remote, 0x33, self->size);
+		sched_yield();
+		ASSERT_TRUE(all_bytes(self->remote, self->size, 0x33));
+		ASSERT_EQ(0, get_mr(self->p.rx, self->remote + START, LEN, WRITE, &cookie));
+		self->cookie = cookie;
+		nap();
+	}
+	pthread_join(thread, NULL);
+	EXPECT_EQ(0, w.bad);
+	/* what the operations had pinned is back, only the region is left */
+	EXPECT_TRUE(pinned_settles_at((START + LEN + 4095) / 4096 * 4096));
+	expect_works(_metadata, self);
+}
+
+TEST_F_TIMEOUT(error, D17_close_with_operations_under_way, RDS_SLOW_TEST)
+{
+	long pinned = pinned_bytes();
+	union rds_addr a;
+	int i, j, fd;
+
+	for (i = 0; i < 30; i++) {
+		a = addr_with_port(&self->p.tx_addr, 0);
+		fd = open_bound(_metadata, &a);
+		ASSERT_EQ(0, get_mr(fd, self->local, 100, 0, NULL));
+		for (j = 0; j < 5; j++) {
+			ASSERT_EQ(0, rdma_op(fd, &self->p.rx_addr, self->cookie, 0, self->local, LEN,
+					     WRITE | RDS_RDMA_NOTIFY_ME, j));
+		}
+		close(fd);
+	}
+	EXPECT_TRUE(pinned_settles_at(pinned));
+	memset(self->remote, 0x33, self->size);
+	expect_works(_metadata, self);
+}
+
+TEST_HARNESS_MAIN
