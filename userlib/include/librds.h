@@ -158,9 +158,9 @@ ssize_t rds_rdma_read(int fd, const struct rds_addr *to,
 
 /*
  * Register @len bytes at @buf and store the cookie that opens exactly them to
- * whoever holds it.  @flags: RDS_RDMA_READWRITE (peers may write, too),
- * RDS_RDMA_USE_ONCE, RDS_RDMA_INVALIDATE.  The pages are pinned and count
- * against RLIMIT_MEMLOCK.
+ * whoever holds it.  @flags: RDS_RDMA_READWRITE (fail if peers could not
+ * write; without it they may if this process may), RDS_RDMA_USE_ONCE,
+ * RDS_RDMA_INVALIDATE.  The pages are pinned and count against RLIMIT_MEMLOCK.
  * 0, or -ENOTCONN (not bound), -EPERM (limit is 0), -ENOMEM (limit reached),
  * -EMSGSIZE (more than 1 MiB), -EINVAL, -EFAULT, -EOPNOTSUPP, -EAGAIN, -ENODEV.
  */

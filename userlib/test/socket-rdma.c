@@ -128,13 +128,20 @@ static void refused(const struct end *a, const struct end *b, int write, uint64_
 static void test_refused(const struct end *a, const struct end *b)
 {
 	uint64_t cookie = get_mr(b, remote, 4096, RDS_RDMA_READWRITE);
-	uint64_t readable = get_mr(b, remote, 4096, 0);
+	struct rds_incoming in;
+	void *constant = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint64_t readable = get_mr(b, constant, 4096, 0);
 
 	refused(a, b, 1, cookie, 4090, 7, "write beyond the end");
 	refused(a, b, 0, cookie, 4090, 7, "read beyond the end");
-	refused(a, b, 1, readable, 0, 16, "write without permission");
+	refused(a, b, 1, readable, 0, 16, "write to read-only memory");
+	is(*(unsigned char *)constant, 0, "write to read-only memory: it is as it was");
+	is_err(rdma(a, b, 0, readable, 0, 4096, 18), 2, "read from read-only memory");
+	ok(ended(a, 18, RDS_RDMA_SUCCESS) && !local[0] && !local[4095], "the bytes");
+	ok(got_text(b, "OK", &in), "the message behind it");
 	need(rds_free_mr(b->fd, cookie, RDS_RDMA_INVALIDATE), "rds_free_mr");
 	need(rds_free_mr(b->fd, readable, RDS_RDMA_INVALIDATE), "rds_free_mr");
+	munmap(constant, 4096);
 	refused(a, b, 1, cookie, 0, 16, "write with a freed cookie");
 }
 

@@ -240,8 +240,9 @@ class RdmaSocket(socket.socket):
     def get_mr(self, buffer, *, write=True, use_once=False, invalidate=False):
         """Register a buffer (mmap, bytearray, memoryview, array, numpy, ...).
 
-        Whoever has the cookie of the MemoryRegion may read those bytes and, with
-        @write, write them.  @use_once: the first operation revokes the cookie.
+        Whoever has the cookie of the MemoryRegion may read and write those bytes.
+        write=False: read-only buffers will do; only a read-only mapping makes sure
+        that peers cannot write.  @use_once: the first operation revokes the cookie.
         """
         flags = ((_librds.RDMA_READWRITE if write else 0) |
                  (_librds.RDMA_USE_ONCE if use_once else 0) |
