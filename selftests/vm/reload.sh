@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# Load and unload, 50 times with traffic in between (loopback, rxe, RDMA): nothing stays.
+# A slab cache that still has objects when it is destroyed makes the kernel warn, and a warning
+# fails the run; what is compared here is the rest.
+#
+# modules: none
+# timeout: 900
+. /rds/selftests/lib.sh
+cd /rds/selftests || exit
+
+ROUNDS=50
+
+one_round()
+{
+	load_rds ours || return
+	./traffic >/tmp/traffic.log 2>&1 || {
+		cat /tmp/traffic.log
+		return 1
+	}
+	wait_for 20 rds_unused || {
+		echo "module in use after the last socket was closed: $(cat /sys/module/rds_sockets/refcnt)"
+		return 1
+	}
+	unload_rds ours || return
+	if module_loaded || grep -q '^rds_sockets' /proc/modules; then
+		echo "still in the list of modules"
+		return 1
+	fi
+}
+
+# A socket keeps the module: unloading is refused at once and does no harm.
+refused_while_open()
+{
+	load_rds ours || return
+	python3 - <<-'END' || return
+		import socket, subprocess
+		s = socket.socket(21, socket.SOCK_SEQPACKET)
+		assert subprocess.run(["rmmod", "rds_sockets"], stderr=subprocess.DEVNULL, timeout=30).returncode != 0
+		s.close()
+	END
+	wait_for 20 rds_unused || return
+	unload_rds ours
+}
+
+slab_kib() { awk '/^SUnreclaim/ { print $2 }' /proc/meminfo; }
+
+rounds()
+{
+	local i
+	for ((i = $1; i <= $2; i++)); do
+		one_round || {
+			echo "in round $i"
+			return 1
+		}
+	done
+}
+
+settled() { echo 3 >/proc/sys/vm/drop_caches; }
+
+memory_is_back()
+{
+	local grown=$(($(slab_kib) - SLAB_BEFORE))
+	echo "kernel memory grew by $grown KiB in $((ROUNDS - 5)) rounds"
+	# a kilobyte lost in each round is noise; a congestion map or a connection is not
+	[ "$grown" -lt $((8 * (ROUNDS - 5))) ]
+}
+
+nothing_left()
+{
+	traces_of_us >/tmp/after
+	diff /tmp/before /tmp/after
+}
+
+traces_of_us >/tmp/before
+check "load, traffic, unload: the first 5 rounds" rounds 1 5
+settled
+SLAB_BEFORE=$(slab_kib)
+check "load, traffic, unload: all $ROUNDS rounds" rounds 6 $ROUNDS
+settled
+check "slab caches, RDMA objects and files are as before" nothing_left
+check "kernel memory is as before" memory_is_back
+check "unloading with an open socket is refused" refused_while_open
+check "and leaves nothing behind" nothing_left
