@@ -152,10 +152,10 @@ int rds_cmsg_parse(struct rds_send_req *req, const void *control, size_t len)
 	return 0;
 }
 
-/* A range of user memory: not empty, and its end is an address too. */
+/* False for an empty range and for one whose end wraps. */
 static bool range_valid(const struct rds_iovec *vec)
 {
-	return vec->bytes && vec->addr + vec->bytes > vec->addr;
+	return vec->addr + vec->bytes > vec->addr;
 }
 
 static u64 range_pages(const struct rds_iovec *vec, u32 page_size)

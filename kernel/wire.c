@@ -114,10 +114,9 @@ static void ext_take_rdma(struct rds_ext *ext, const u8 *data)
 	ext->rdma_rkey = get_unaligned_be32(data);
 }
 
+/* Of these there is no second one: two do not fit. */
 static void ext_take_dest(struct rds_ext *ext, const u8 *data)
 {
-	if (ext->has_dest)
-		return;
 	ext->has_dest = true;
 	ext->dest_rkey = get_unaligned_be32(data);
 	ext->dest_offset = get_unaligned_be32(data + 4);

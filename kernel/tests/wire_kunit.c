@@ -200,6 +200,16 @@ static void wire_csum_by_hand(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, be16_to_cpu(h.csum), row->csum);
 }
 
+/* 0xffff + 0xffff + 1 = 0x1ffff: adding the carry makes another one. */
+static void wire_csum_carries_twice(struct kunit *test)
+{
+	struct rds_header h = { .seq = cpu_to_be64(0xffffffff00000001) };
+
+	rds_header_seal(&h);
+	KUNIT_EXPECT_EQ(test, be16_to_cpu(h.csum), 0xfffe);
+	KUNIT_EXPECT_TRUE(test, rds_header_intact(&h));
+}
+
 static void wire_init_fills_every_byte(struct kunit *test)
 {
 	struct rds_header a, b;
@@ -450,6 +460,7 @@ static struct kunit_case wire_cases[] = {
 	KUNIT_CASE_PARAM(wire_csum_sees_each_bit, golden_gen_params),
 	KUNIT_CASE_PARAM(wire_csum_zero_is_not_computed, golden_gen_params),
 	KUNIT_CASE_PARAM(wire_csum_by_hand, fill_gen_params),
+	KUNIT_CASE(wire_csum_carries_twice),
 	KUNIT_CASE(wire_init_fills_every_byte),
 	KUNIT_CASE_PARAM(wire_cookie_halves, cookie_gen_params),
 	KUNIT_CASE_PARAM(wire_cookie_crosses_the_wire, cookie_gen_params),

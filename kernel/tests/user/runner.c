@@ -4,7 +4,12 @@
  */
 #include <kunit/test.h>
 
+#include <signal.h>
 #include <stdarg.h>
+#include <unistd.h>
+
+/* Seconds for one case and parameter; the slowest takes milliseconds. */
+#define TIME_LIMIT	60
 
 static struct kunit_suite *suites;
 static unsigned int nr_run, nr_failed;
@@ -64,6 +69,7 @@ static void run_one(struct kunit_suite *suite, struct kunit_case *test_case, con
 {
 	struct kunit test = { .param_value = param };
 
+	alarm(TIME_LIMIT);
 	fflush(stdout);		/* so that a sanitizer's report comes after its test's place */
 	if (!setjmp(test.abort)) {
 		if (suite->init && suite->init(&test))
@@ -73,6 +79,8 @@ static void run_one(struct kunit_suite *suite, struct kunit_case *test_case, con
 	if (suite->exit)
 		suite->exit(&test);
 	free_blocks(&test);
+
+	alarm(0);
 
 	nr_failed += test.failed;
 	printf("%sok %u - %s.%s%s%s\n", test.failed ? "not " : "", ++nr_run, suite->name,
@@ -112,10 +120,22 @@ static unsigned int each_case(bool run)
 	return n;
 }
 
+/* The case goes round in circles, there is no way back to it. */
+static void on_alarm(int signal)
+{
+	static const char text[] = "Bail out! a test takes for ever\n";
+
+	(void)signal;
+	if (write(STDOUT_FILENO, text, sizeof(text) - 1) < 0)
+		_exit(2);
+	_exit(1);
+}
+
 int main(void)
 {
 	unsigned int planned = each_case(false);
 
+	signal(SIGALRM, on_alarm);
 	printf("TAP version 13\n1..%u\n", planned);
 	each_case(true);
 	if (nr_failed)
