@@ -84,6 +84,8 @@ int rds_ext_add(struct rds_header *h, u8 type, const void *data)
 	if (offset + 1 + len > RDS_EXT_LEN || h->ext[offset] != RDS_EXT_NONE)
 		return -ENOSPC;
 
+	/* nothing that happens to lie behind it may be taken for the next one */
+	memset(h->ext + offset, 0, RDS_EXT_LEN - offset);
 	h->ext[offset] = type;
 	memcpy(h->ext + offset + 1, data, len);
 	return 0;

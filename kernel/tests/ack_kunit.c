@@ -79,20 +79,38 @@ struct seq_row {
 static const struct seq_row seq_rows[] = {
 	{ "in order", { { 1, 0, true, 2 }, { 2, 0, true, 3 }, { 3, 0, true, 4 } }, 3 },
 	{ "first is a retransmission", { { 1, RETRANS, true, 2 } }, 1 },
-	{ "cancelled messages leave gaps", { { 1, 0, true, 2 }, { 5, 0, true, 6 }, { 1000, 0, true, 1001 } }, 3 },
+	{
+		"cancelled messages leave gaps",
+		{ { 1, 0, true, 2 }, { 5, 0, true, 6 }, { 1000, 0, true, 1001 } }, 3,
+	},
 	{
 		"repeats are dropped",
-		{ { 1, 0, true, 2 }, { 2, 0, true, 3 }, { 1, RETRANS, false, 3 }, { 2, RETRANS, false, 3 },
+		{ { 1, 0, true, 2 }, { 2, 0, true, 3 },
+		  { 1, RETRANS, false, 3 }, { 2, RETRANS, false, 3 },
 		  { 3, RETRANS, true, 4 }, { 4, 0, true, 5 } }, 6,
 	},
 	{ "repeat among other flags", { { 7, 0, true, 8 }, { 7, 0xff, false, 8 } }, 2 },
 	{ "unflagged, it is no repeat", { { 7, 0, true, 8 }, { 7, 0xfb, true, 8 } }, 2 },
-	{ "peer restarted", { { 100, 0, true, 101 }, { 1, 0, true, 2 }, { 2, RETRANS, true, 3 } }, 3 },
+	{
+		"peer restarted",
+		{ { 100, 0, true, 101 }, { 1, 0, true, 2 }, { 2, RETRANS, true, 3 } }, 3,
+	},
 	{ "the last accepted one again", { { 3, 0, true, 4 }, { 3, RETRANS, false, 4 } }, 2 },
 	{ "the next one flagged", { { 3, 0, true, 4 }, { 4, RETRANS, true, 5 } }, 2 },
-	{ "number 0 flagged, at the start", { { 0, RETRANS, true, 1 }, { 0, RETRANS, false, 1 } }, 2 },
-	{ "above 32 bits", { { 1ull << 32, 0, true, (1ull << 32) + 1 }, { 1, RETRANS, false, (1ull << 32) + 1 } }, 2 },
-	{ "the highest number", { { U64_MAX - 1, 0, true, U64_MAX }, { U64_MAX, RETRANS, true, 0 }, { 1, 0, true, 2 } }, 3 },
+	{
+		"number 0 flagged, at the start",
+		{ { 0, RETRANS, true, 1 }, { 0, RETRANS, false, 1 } }, 2,
+	},
+	{
+		"above 32 bits",
+		{ { 1ull << 32, 0, true, (1ull << 32) + 1 },
+		  { 1, RETRANS, false, (1ull << 32) + 1 } }, 2,
+	},
+	{
+		"the highest number",
+		{ { U64_MAX - 1, 0, true, U64_MAX }, { U64_MAX, RETRANS, true, 0 },
+		  { 1, 0, true, 2 } }, 3,
+	},
 };
 
 static void seq_desc(const struct seq_row *row, char *desc)

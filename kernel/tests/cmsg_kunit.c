@@ -166,7 +166,7 @@ static void cmsg_exact_and_longer(struct kunit *test)
 		if (req.has_map)
 			KUNIT_EXPECT_EQ(test, memcmp(&req.map, &good_map, sizeof(good_map)), 0);
 		if (req.has_atomic)
-			KUNIT_EXPECT_EQ(test, memcmp(&req.atomic, &good_atomic, sizeof(good_atomic)), 0);
+			KUNIT_EXPECT_EQ(test, memcmp(&req.atomic, &good_atomic, sizeof(req.atomic)), 0);
 		KUNIT_EXPECT_EQ(test, req.dest_cookie, req.has_dest ? good_dest : 0);
 		KUNIT_EXPECT_EQ(test, req.zcopy_cookie, req.has_zcopy ? good_zcopy : 0);
 	}
@@ -203,6 +203,7 @@ static void cmsg_truncated_buffer(struct kunit *test)
 	struct rds_send_req req;
 	const void *data;
 	size_t size, room;
+	bool ok;
 	u8 *buf;
 
 	data = good_data(row->type, &size);
@@ -210,8 +211,8 @@ static void cmsg_truncated_buffer(struct kunit *test)
 		buf = kunit_kzalloc(test, room, GFP_KERNEL);
 		KUNIT_ASSERT_NOT_NULL(test, buf);
 		put_item(buf, room, SOL_RDS, row->type, HEAD + size, data, size);
-		KUNIT_EXPECT_EQ_MSG(test, rds_cmsg_parse(&req, buf, room),
-				    room < sizeof(struct cmsghdr) || room == HEAD + size ? 0 : -EINVAL,
+		ok = room < sizeof(struct cmsghdr) || room == HEAD + size;
+		KUNIT_EXPECT_EQ_MSG(test, rds_cmsg_parse(&req, buf, room), ok ? 0 : -EINVAL,
 				    "%zu bytes of %zu", room, HEAD + size);
 	}
 }
@@ -455,15 +456,27 @@ static const struct local_row local_rows[] = {
 	{ "1 MiB", { 0x1000, MIB }, { 0 }, 1, MIB, 4096, 0, MIB, 256 },
 	{ "1 MiB unaligned", { 0x1001, MIB }, { 0 }, 1, MIB, 4096, 0, MIB, 257 },
 	{ "above 1 MiB", { 0x1000, MIB + 1 }, { 0 }, 1, MIB, 4096, -EINVAL, 0, 0 },
-	{ "above 1 MiB on both sides", { 0x1000, MIB + 1 }, { 0 }, 1, MIB + 1, 4096, -EMSGSIZE, 0, 0 },
-	{ "sum above 1 MiB on both sides", { 0x1000, MIB }, { 0, 1 }, 2, MIB + 1, 4096, -EMSGSIZE, 0, 0 },
+	{
+		"above 1 MiB on both sides",
+		{ 0x1000, MIB + 1 }, { 0 }, 1, MIB + 1, 4096, -EMSGSIZE, 0, 0,
+	},
+	{
+		"sum above 1 MiB on both sides",
+		{ 0x1000, MIB }, { 0, 1 }, 2, MIB + 1, 4096, -EMSGSIZE, 0, 0,
+	},
 	{ "sum of 1 MiB", { 0x1000, 1 }, { 0x1fff, MIB - 1 }, 2, MIB, 4096, 0, MIB, 258 },
 	{ "1024 single bytes", { 0x1fff, 1 }, { 0x1fff, 1 }, 1024, 1024, 4096, 0, 1024, 1024 },
 	{ "1024 times 1 KiB", { 0xfff, 1024 }, { 0xfff, 1024 }, 1024, MIB, 4096, 0, MIB, 2048 },
-	{ "1024 times a bit too much", { 0xfff, 1024 }, { 0xfff, 1025 }, 1024, MIB, 4096, -EINVAL, 0, 0 },
+	{
+		"1024 times a bit too much",
+		{ 0xfff, 1024 }, { 0xfff, 1025 }, 1024, MIB, 4096, -EINVAL, 0, 0,
+	},
 
 	{ "D10 (a): empty", { 0x1000, 0 }, { 0 }, 1, MIB, 4096, -EINVAL, 0, 0 },
-	{ "D09 (b): empty behind a good one", { 0x1000, 1 }, { 0x2000, 0 }, 2, MIB, 4096, -EINVAL, 0, 0 },
+	{
+		"D09 (b): empty behind a good one",
+		{ 0x1000, 1 }, { 0x2000, 0 }, 2, MIB, 4096, -EINVAL, 0, 0,
+	},
 	{ "D09 (a): wraps", { TOP, 8192 }, { 0 }, 1, MIB, 4096, -EINVAL, 0, 0 },
 	{ "D09 (a): ends at 2^64", { TOP, 4096 }, { 0 }, 1, MIB, 4096, -EINVAL, 0, 0 },
 	{ "ends just below 2^64", { TOP, 4095 }, { 0 }, 1, MIB, 4096, 0, 4095, 1 },
@@ -471,9 +484,15 @@ static const struct local_row local_rows[] = {
 	{ "D09 (a): longest from 0", { 0, U64_MAX }, { 0 }, 1, U64_MAX, 4096, -EINVAL, 0, 0 },
 	{ "D09 (d): 4 GiB", { 0x1000, 1ull << 32 }, { 0 }, 1, U64_MAX, 4096, -EINVAL, 0, 0 },
 	{ "D09 (d): below 4 GiB", { 0x1000, U32_MAX }, { 0 }, 1, MIB, 4096, -EINVAL, 0, 0 },
-	{ "D09 (d): below 4 GiB, peer too", { 0x1000, U32_MAX }, { 0 }, 1, U64_MAX, 4096, -EMSGSIZE, 0, 0 },
+	{
+		"D09 (d): below 4 GiB, peer too",
+		{ 0x1000, U32_MAX }, { 0 }, 1, U64_MAX, 4096, -EMSGSIZE, 0, 0,
+	},
 	{ "sum wraps 32 bits", { 0x1000, U32_MAX }, { 0, 2 }, 2, MIB, 4096, -EINVAL, 0, 0 },
-	{ "D09 (c): pages above 2^31", { 1, U32_MAX }, { 1, U32_MAX }, 1024, U64_MAX, 512, -EMSGSIZE, 0, 0 },
+	{
+		"D09 (c): pages above 2^31",
+		{ 1, U32_MAX }, { 1, U32_MAX }, 1024, U64_MAX, 512, -EMSGSIZE, 0, 0,
+	},
 };
 
 static void local_desc(const struct local_row *row, char *desc)

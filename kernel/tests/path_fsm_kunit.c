@@ -133,7 +133,9 @@ static void path_duel(struct kunit *test)
 /* Two of us that ask at once: exactly one of the requests survives, whoever is smaller. */
 static void path_duel_has_one_winner(struct kunit *test)
 {
-	const struct rds_path_duel smaller = { .ordered = true, .we_are_smaller = true, .we_asked = true };
+	const struct rds_path_duel smaller = {
+		.ordered = true, .we_are_smaller = true, .we_asked = true,
+	};
 	const struct rds_path_duel larger = { .ordered = true, .we_asked = true };
 	struct rds_path_move a, b;
 
@@ -215,12 +217,12 @@ static void path_names(struct kunit *test)
 
 	for (s = 0; s < RDS_PATH_NR_STATES; s++)
 		for (s2 = 0; s2 <= RDS_PATH_NR_STATES; s2++)
-			KUNIT_EXPECT_EQ(test, strcmp(rds_path_state_name(s), rds_path_state_name(s2)) == 0,
-					s == s2);
+			KUNIT_EXPECT_EQ(test, s == s2, !strcmp(rds_path_state_name(s),
+							       rds_path_state_name(s2)));
 	for (e = 0; e < RDS_PATH_NR_EVENTS; e++)
 		for (e2 = 0; e2 <= RDS_PATH_NR_EVENTS; e2++)
-			KUNIT_EXPECT_EQ(test, strcmp(rds_path_event_name(e), rds_path_event_name(e2)) == 0,
-					e == e2);
+			KUNIT_EXPECT_EQ(test, e == e2, !strcmp(rds_path_event_name(e),
+							       rds_path_event_name(e2)));
 	KUNIT_EXPECT_EQ(test, strcmp(rds_path_state_name(RDS_PATH_UP), "up"), 0);
 	KUNIT_EXPECT_EQ(test, strcmp(rds_path_event_name(RDS_EV_KILL), "kill"), 0);
 }

@@ -241,7 +241,10 @@ static const struct second_row second_rows[] = {
 	{ "the same", { 5, 8192, 5001, 5002, 0, 4096 }, RDS_FRAME_LAST },
 	{ "other flags", { 5, 8192, 5001, 5002, 0xff, 4096 }, RDS_FRAME_LAST },
 	{ "next number", { 6, 8192, 5001, 5002, 0, 4096 }, RDS_FRAME_MISMATCH },
-	{ "number differs in its high half", { 5 | 1ull << 32, 8192, 5001, 5002, 0, 4096 }, RDS_FRAME_MISMATCH },
+	{
+		"number differs in its high half",
+		{ 5 | 1ull << 32, 8192, 5001, 5002, 0, 4096 }, RDS_FRAME_MISMATCH,
+	},
 	{ "shorter message", { 5, 8191, 5001, 5002, 0, 4095 }, RDS_FRAME_MISMATCH },
 	{ "longer message", { 5, 8193, 5001, 5002, 0, 4096 }, RDS_FRAME_MISMATCH },
 	{ "message too long", { 5, MIB + 1, 5001, 5002, 0, 4096 }, RDS_FRAME_TOO_LONG },
@@ -336,7 +339,8 @@ static void reasm_cong_map_by_flags(struct kunit *test)
 
 	for (flags = 0; flags < 256; flags++) {
 		h.flags = flags;
-		KUNIT_EXPECT_EQ_MSG(test, rds_header_is_cong_map(&h), flags == 1, "flags %#x", flags);
+		KUNIT_EXPECT_EQ_MSG(test, rds_header_is_cong_map(&h), flags == 1,
+				    "flags %#x", flags);
 	}
 }
 

@@ -92,7 +92,8 @@ static void expect_used(struct kunit *test, struct rds_ring *r, u32 start, u32 u
 		u32 index = rds_ring_index(r, start + i);
 
 		KUNIT_EXPECT_LT(test, index, r->size);
-		KUNIT_EXPECT_EQ_MSG(test, rds_ring_taken(r, index), i < used, "slot %u of %u", i, used);
+		KUNIT_EXPECT_EQ_MSG(test, rds_ring_taken(r, index), i < used,
+				    "slot %u of %u", i, used);
 		KUNIT_EXPECT_EQ_MSG(test, rds_ring_finished(r, index), i < used ? i + 1 : 0,
 				    "slot %u of %u", i, used);
 	}
@@ -197,7 +198,7 @@ static void ring_many_rounds(struct kunit *test)
 	const struct start_row *row = test->param_value;
 	struct rds_ring r = start_ring(test);
 	u32 taken = row->start, given = row->start;
-	u32 round, n, first;
+	u32 round, n, first, index;
 
 	for (round = 0; round < 1000; round++) {
 		n = round * 7 % row->size + 1;
@@ -210,8 +211,8 @@ static void ring_many_rounds(struct kunit *test)
 		}
 		n = round * 5 % row->size + 1;
 		if (n <= taken - given) {
-			KUNIT_EXPECT_EQ(test, rds_ring_finished(&r, rds_ring_index(&r, given + n - 1)),
-					n);
+			index = rds_ring_index(&r, given + n - 1);
+			KUNIT_EXPECT_EQ(test, rds_ring_finished(&r, index), n);
 			rds_ring_give(&r, n);
 			given += n;
 		}

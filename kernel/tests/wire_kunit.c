@@ -63,14 +63,14 @@ static const struct golden_row golden_rows[] = {
 		.name = "4097 bytes",
 		.bytes = {
 			0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 1,
-			0x00, 0x00, 0x10, 0x01, 0x13, 0x8a, 0x13, 0x89, 0, 0, 0, 0, 0, 0, 0xc8, 0xe5,
+			0, 0, 0x10, 0x01, 0x13, 0x8a, 0x13, 0x89, 0, 0, 0, 0, 0, 0, 0xc8, 0xe5,
 		},
 		.seq = 5, .ack = 1, .len = 4097, .sport = 5002, .dport = 5001,
 	}, {
 		.name = "9000 bytes",
 		.bytes = {
 			0, 0, 0, 0, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0, 1,
-			0x00, 0x00, 0x23, 0x28, 0x13, 0x8a, 0x13, 0x89, 0, 0, 0, 0, 0, 0, 0xb5, 0xbd,
+			0, 0, 0x23, 0x28, 0x13, 0x8a, 0x13, 0x89, 0, 0, 0, 0, 0, 0, 0xb5, 0xbd,
 		},
 		.seq = 6, .ack = 1, .len = 9000, .sport = 5002, .dport = 5001,
 	}, {
@@ -327,9 +327,14 @@ static const struct add_row add_rows[] = {
 		},
 	},
 	{ "behind a byte that is no type", { 16 }, { 5 }, 1, -ENOSPC, { 16 } },
+	{
+		"garbage behind the end is no extension",
+		{ 0, 5, 5, 5, 5, 5 }, { 5 }, 1, 0, { 5, 0xd1, 0xd2 },
+	},
 	{ "behind an unknown type", { 4 }, { 5 }, 1, 0, { 4, 5, 0xd1, 0xd2 } },
 	{
-		"behind one cut off by the end", { 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 3 }, { 5 }, 1, -ENOSPC,
+		"behind one cut off by the end",
+		{ 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 3 }, { 5 }, 1, -ENOSPC,
 		{ 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 3 },
 	},
 };
@@ -373,7 +378,10 @@ static const struct parse_row parse_rows[] = {
 	{ "nothing", { 0 }, { 0 } },
 	{ "what follows type 0 is not read", { 0, 2, 1, 2, 3, 4, 5, 0, 8 }, { 0 } },
 	{ "rdma", { 2, 0x81, 2, 3, 4 }, { FOUND_RDMA(0x81020304) } },
-	{ "rdma dest", { 3, 0x81, 2, 3, 4, 0x85, 6, 7, 8 }, { FOUND_DEST(0x81020304, 0x85060708) } },
+	{
+		"rdma dest",
+		{ 3, 0x81, 2, 3, 4, 0x85, 6, 7, 8 }, { FOUND_DEST(0x81020304, 0x85060708) },
+	},
 	{ "npaths of a probe", { 5, 0, 8 }, { FOUND_NPATHS(8) } },
 	{ "npaths 65535", { 5, 0xff, 0xff }, { FOUND_NPATHS(65535) } },
 	{ "generation", { 6, 0x81, 2, 3, 4 }, { FOUND_GENERATION(0x81020304) } },
@@ -398,7 +406,10 @@ static const struct parse_row parse_rows[] = {
 	},
 	{ "unknown type is one byte", { 7, 5, 0, 8 }, { FOUND_NPATHS(8) } },
 	{ "unknown type's data is read on", { 4, 5, 0, 8, 9 }, { FOUND_NPATHS(8) } },
-	{ "each unknown type", { 4, 7, 8, 9, 10, 11, 12, 13, 14, 15, 5, 0, 8 }, { FOUND_NPATHS(8) } },
+	{
+		"each unknown type",
+		{ 4, 7, 8, 9, 10, 11, 12, 13, 14, 15, 5, 0, 8 }, { FOUND_NPATHS(8) },
+	},
 	{ "type 16 ends", { 16, 5, 0, 8 }, { 0 } },
 	{ "type 255 ends", { 5, 0, 8, 255, 6, 0, 0, 0, 1 }, { FOUND_NPATHS(8) } },
 	{

@@ -3,7 +3,6 @@
 #ifndef RDS_PURE_USER_H
 #define RDS_PURE_USER_H
 
-#include <assert.h>
 #include <endian.h>
 #include <errno.h>
 #include <stdbool.h>
@@ -27,6 +26,10 @@ typedef __s64 s64;
 #define U16_MAX			UINT16_MAX
 #define U32_MAX			UINT32_MAX
 #define U64_MAX			(~0ULL)
+
+/* the text is optional, as in the kernel */
+#undef static_assert
+#define static_assert(condition, ...)	_Static_assert(condition, #condition)
 
 #define __force
 #define __packed		__attribute__((packed))
