@@ -166,7 +166,8 @@ static void cmsg_exact_and_longer(struct kunit *test)
 		if (req.has_map)
 			KUNIT_EXPECT_EQ(test, memcmp(&req.map, &good_map, sizeof(good_map)), 0);
 		if (req.has_atomic)
-			KUNIT_EXPECT_EQ(test, memcmp(&req.atomic, &good_atomic, sizeof(req.atomic)), 0);
+			KUNIT_EXPECT_EQ(test, 0, memcmp(&req.atomic, &good_atomic,
+							 sizeof(good_atomic)));
 		KUNIT_EXPECT_EQ(test, req.dest_cookie, req.has_dest ? good_dest : 0);
 		KUNIT_EXPECT_EQ(test, req.zcopy_cookie, req.has_zcopy ? good_zcopy : 0);
 	}
