@@ -59,7 +59,6 @@ vm_test()
 selftests()
 {
 	local script=$RESULTS/selftests.sh program
-	wanted selftests || return
 	{
 		echo "# timeout: 900"
 		echo "cd /rds/selftests"
@@ -71,18 +70,38 @@ selftests()
 	vm_test selftests --name selftests "$script"
 }
 
+# each_test vm/*.sh|vm2/*/ COMMAND...: COMMAND NAME PATH for each wanted test
+each_test()
+{
+	local pattern=$1 area path name
+	shift
+	for area in selftests userlib/test tools/test; do
+		for path in "$area"/$pattern; do
+			[ -e "$path" ] || continue
+			name=${path%.sh}
+			name=${name%/}
+			name=${name#selftests/}
+			! wanted "$name" || "$@" "$name" "$path"
+		done
+	done
+}
+
+# One VM leaves a core free most of the time: two such tests run side by side.
+beside()
+{
+	while [ "$(jobs -pr | wc -l)" -ge 2 ]; do
+		wait -n
+	done
+	"$@" &
+}
+
 vm_tests()
 {
-	local path name
-	for path in {selftests,userlib/test,tools/test}/{vm/*.sh,vm2/*/}; do
-		[ -e "$path" ] || continue
-		name=${path%.sh}
-		name=${name%/}
-		name=${name#selftests/}
-		if wanted "$name"; then
-			vm_test "$name" "$path"
-		fi
-	done
+	! wanted rig || beside host_test --tap rig /usr/bin/python3 qemu/test/rig.py
+	! wanted selftests || beside selftests
+	each_test 'vm/*.sh' beside vm_test
+	wait
+	each_test 'vm2/*/' vm_test
 }
 
 rm -rf "$RESULTS"
@@ -95,12 +114,10 @@ if [ "${patterns[*]}" = unit ]; then
 fi
 
 tools/setup || exit 1
-host_test build make all || stop
-! wanted W1 || host_test W1 make W1
-! wanted backports || host_test backports make module-backports
+host_test build make -j"$(nproc)" all || stop
+! wanted W1 || host_test W1 make -j"$(nproc)" W1
+! wanted backports || host_test backports make -j"$(nproc)" module-backports
 unit_tests
-! wanted rig || host_test --tap rig /usr/bin/python3 qemu/test/rig.py
-selftests
 vm_tests
 ! wanted demo || host_test demo make demo
 stop

@@ -11,7 +11,7 @@ log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 tools/setup build rig || exit
 echo "Building the module, the library and the tools ..."
-make --no-print-directory module tools >"$log" 2>&1 || {
+make --no-print-directory -j"$(nproc)" module tools >"$log" 2>&1 || {
 	tail -n 30 "$log" >&2
 	exit 1
 }

@@ -106,9 +106,12 @@ class Stage:
         self.present.add(dest)
         target = self.root + dest
         os.makedirs(os.path.dirname(target), exist_ok=True)
+        if source.endswith(".ko"):  # debugging information is most of it, and of use on the host only
+            subprocess.run(["strip", "--strip-debug", "-o", target, source], check=True)
+            return
         shutil.copyfile(source, target)
         shutil.copymode(source, target)
-        if is_elf(source) and not source.endswith(".ko"):
+        if is_elf(source):
             for lib in shared_libraries(source, library_path):
                 if not lib.startswith(TOP + "/"):
                     self.copy(lib, library_path=library_path)

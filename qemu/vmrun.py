@@ -29,6 +29,7 @@ from initramfs import TOP, Rig
 BOOT_SECONDS = 240
 UNLOAD_SECONDS = 60
 KILL_GRACE_SECONDS = 20
+VM_SLOTS = 2
 MODULES = ("ours", "stock", "none")
 SPLAT = re.compile(
     r"WARNING:|BUG:|BUG at|Oops|Call Trace:|Kernel panic|general protection fault|blocked for more than|detected stalls|"
@@ -398,15 +399,26 @@ def build_initrd(options, work):
     return initrd
 
 
-def take_turn(cache):
-    """Waits until no other run is going on; the lock ends with this process."""
-    lock = open(os.path.join(cache, "vm.lock"), "w")
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        print("rig: waiting for another run to end", file=sys.stderr, flush=True)
-        fcntl.flock(lock, fcntl.LOCK_EX)
-    return lock
+def take_slots(cache, count):
+    """Waits until no more than two VMs run with this one or these two: they fill two cores, and a starved VM looks as if
+    it hung. Returns the locks, which end with this process. Those who want both slots take them in the same order."""
+    locks = []
+    told = False
+    while len(locks) < count:
+        for number in range(len(locks), VM_SLOTS - (count - len(locks) - 1)):
+            lock = open(os.path.join(cache, f"vm.slot.{number}"), "w")
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                locks.append(lock)
+                break
+            except BlockingIOError:
+                lock.close()
+        else:
+            if not told:
+                print("rig: waiting for another run to end", file=sys.stderr, flush=True)
+            told = True
+            time.sleep(0.5)
+    return locks
 
 
 def shell(options):
@@ -419,9 +431,12 @@ def run_once(options, name):
     folder = results.run_folder(name, options.results)
     record = results.Results(folder, name)
     # Socket paths have room for some 100 characters: the folder is in /tmp, wherever the checkout is.
-    with take_turn(options.cache), tempfile.TemporaryDirectory(prefix="rig.") as work:
+    slots = take_slots(options.cache, options.vms)
+    with tempfile.TemporaryDirectory(prefix="rig.") as work:
         began = time.monotonic()
         Run(options, folder, record, build_initrd(options, work), work).execute()
+    for slot in slots:
+        slot.close()
     print(f"# {name}: {time.monotonic() - began:.0f} s, logs in {os.path.relpath(folder)}", flush=True)
     return record.count
 

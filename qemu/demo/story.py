@@ -46,7 +46,8 @@ def tell_connection(client):
     print("1. The client sent its first datagram, and RDS connected the two machines by itself:")
     states = client.found("rds_path_state", STATE)
     for when, ours, theirs, before, after in states:
-        print(f"     +{when - states[0][0]:.3f} s  {plain(ours)} -> {plain(theirs)}   {before} -> {after}")
+        if before != after:
+            print(f"     +{when - states[0][0]:.3f} s  {plain(ours)} -> {plain(theirs)}   {before} -> {after}")
 
 
 def tell_keys(client):
@@ -83,7 +84,7 @@ def tell_outcome(client):
     print(f"     server {digests[0]}")
     print(f"     client {digests[1]}   {'the same' if digests[0] and digests[0] == digests[1] else 'DIFFERENT'}")
     print("6. What rds-get said at the end:")
-    for line in client.lines("get.log")[-3:]:
+    for line in client.lines("get.log")[-4:]:
         print(f"     {line}")
 
 
