@@ -11,19 +11,17 @@ in_recvmsg() { grep -q '^47 ' "/proc/$1/syscall"; }
 # fetches SERVER-ADDR CLIENT-ADDR SERVER CLIENT: one program of each side, the result compared
 fetches()
 {
-	local from=$1 to=$2 server=$3 client=$4 pid code
+	local from=$1 to=$2 server=$3 client=$4 pid code=1
 	$server "$from:4000" /tmp/data 2>/tmp/server.log &
 	pid=$!
-	wait_for 30 in_recvmsg $pid
-	$client "$to" "$from:4000" >/tmp/fetched && cmp /tmp/data /tmp/fetched
-	code=$?
-	# fetch-server goes on, talk_server ends by itself once it knows that all is done
-	case $server in
-	*fetch*) wait_for 30 grep -q SUCCESS /tmp/server.log && kill $pid ;;
-	esac
+	if wait_for 30 in_recvmsg $pid && timeout 60 "$client" "$to" "$from:4000" >/tmp/fetched; then
+		cmp /tmp/data /tmp/fetched && wait_for 30 grep -q SUCCESS /tmp/server.log && code=0
+	fi
+	# talk_server has ended by itself if all went well, fetch-server serves on
+	kill $pid 2>/dev/null
 	wait $pid
 	cat /tmp/server.log
-	[ $code = 0 ] && grep -q SUCCESS /tmp/server.log
+	return $code
 }
 
 dd if=/dev/urandom of=/tmp/data bs=8192 count=1 2>/dev/null
