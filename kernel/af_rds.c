@@ -109,6 +109,12 @@ static int rds_connect(struct socket *sock, struct sockaddr *uaddr, int len, int
 	return err;
 }
 
+/* No command of our own yet: the generic layer tries its own and answers ENOTTY. */
+static int rds_ioctl(struct socket *sock, unsigned int cmd, unsigned long arg)
+{
+	return -ENOIOCTLCMD;
+}
+
 static int rds_getname_peer(struct rds_sock *rs, struct sockaddr *uaddr)
 {
 	struct in6_addr addr;
@@ -218,6 +224,7 @@ static const struct proto_ops rds_proto_ops = {
 	.accept		= sock_no_accept,
 	.getname	= rds_getname,
 	.poll		= rds_poll,
+	.ioctl		= rds_ioctl,
 	.listen		= sock_no_listen,
 	.shutdown	= sock_no_shutdown,
 	.setsockopt	= rds_setsockopt,

@@ -126,6 +126,16 @@ static bool groups_mixed(const struct rds_send_req *req)
 	       (req->has_rdma || req->has_atomic);
 }
 
+int rds_cmsg_check_form(const void *control, size_t len)
+{
+	struct cmsg_item item;
+	long offset;
+
+	for (offset = 0; (offset = cmsg_next(control, len, offset, &item)) > 0; )
+		;
+	return offset;
+}
+
 int rds_cmsg_parse(struct rds_send_req *req, const void *control, size_t len)
 {
 	struct cmsg_item item;
@@ -135,10 +145,9 @@ int rds_cmsg_parse(struct rds_send_req *req, const void *control, size_t len)
 	memset(req, 0, sizeof(*req));
 
 	/* all of it must be well-formed before any of it is looked into */
-	for (offset = 0; (offset = cmsg_next(control, len, offset, &item)) > 0; )
-		;
-	if (offset < 0)
-		return offset;
+	err = rds_cmsg_check_form(control, len);
+	if (err)
+		return err;
 
 	for (offset = 0; (offset = cmsg_next(control, len, offset, &item)) > 0; ) {
 		if (item.level != SOL_RDS)

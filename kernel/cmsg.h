@@ -23,6 +23,9 @@ struct rds_send_req {
 	struct rds_atomic_args	atomic;
 };
 
+/* Do the messages in @control of @len bytes fit, whatever they say?  Returns 0 or -EINVAL. */
+int rds_cmsg_check_form(const void *control, size_t len);
+
 /* Parse the control buffer @control of @len bytes (a kernel copy, native layout) into @req,
  * which is zeroed first.
  *

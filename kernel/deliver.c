@@ -29,7 +29,7 @@ static bool rds_deliver_to(struct rds_sock *rs, struct rds_inc *inc)
 	return taken;
 }
 
-void rds_deliver(struct rds_net *rn, struct rds_inc *inc, struct rds_domain *domain)
+void rds_deliver(struct rds_net *rn, struct rds_inc *inc)
 {
 	struct rds_sock *rs;
 	u32 len = inc->len;
@@ -41,7 +41,7 @@ void rds_deliver(struct rds_net *rn, struct rds_inc *inc, struct rds_domain *dom
 		return;
 	}
 	if (inc->ext.has_rdma)
-		inc->mr = rds_mr_used(rs, domain, inc->ext.rdma_rkey);
+		inc->mr = rds_mr_used(rs, inc->ext.rdma_rkey);
 	if (rds_deliver_to(rs, inc)) {
 		rds_stat_inc(rn, recv_queued);
 		rds_stat_add(rn, recv_bytes_added_to_sock, len);
@@ -53,8 +53,7 @@ void rds_deliver(struct rds_net *rn, struct rds_inc *inc, struct rds_domain *dom
 	sock_put(&rs->sk);
 }
 
-void rds_path_receive(struct rds_path *path, const struct rds_header *hdr, struct rds_inc *inc,
-		      struct rds_domain *domain)
+void rds_path_receive(struct rds_path *path, const struct rds_header *hdr, struct rds_inc *inc)
 {
 	struct rds_net *rn = rds_path_conn(path)->rn;
 
@@ -67,7 +66,7 @@ void rds_path_receive(struct rds_path *path, const struct rds_header *hdr, struc
 		if (hdr->sport)
 			rds_path_pong(path, hdr->sport);
 	} else if (hdr->dport != htons(RDS_PORT_PROBE) || hdr->sport) {
-		rds_deliver(rn, inc, domain);
+		rds_deliver(rn, inc);
 		return;
 	}
 	rds_inc_put(inc);

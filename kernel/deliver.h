@@ -9,18 +9,15 @@ struct rds_conn;
 struct rds_inc;
 struct rds_net;
 struct rds_path;
-struct rds_domain;
 
 /* A complete message has arrived on @path: drop repeats, answer pings, else deliver.
- * @inc: ours to keep or free.  @hdr: header of its first fragment.  @domain: where its
- * rkey extension is to be looked up.  Holding path->rx_lock, or in the loopback's transmit pass.
+ * @inc: ours to keep or free.  @hdr: header of its first fragment.  Holding path->rx_lock.
  */
-void rds_path_receive(struct rds_path *path, const struct rds_header *hdr, struct rds_inc *inc,
-		      struct rds_domain *domain);
+void rds_path_receive(struct rds_path *path, const struct rds_header *hdr, struct rds_inc *inc);
 
 /* Give @inc to the socket that it is for, or drop and count it.  Takes over the reference.
  * Any context.
  */
-void rds_deliver(struct rds_net *rn, struct rds_inc *inc, struct rds_domain *domain);
+void rds_deliver(struct rds_net *rn, struct rds_inc *inc);
 
 #endif

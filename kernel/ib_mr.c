@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #include "ib_mr.h"
 
+#include <linux/mm.h>
 #include <linux/slab.h>
 #include <rdma/ib_cache.h>
 #include "ib_dev.h"
@@ -232,7 +233,8 @@ static int rds_ib_mr_map(struct rds_ib_device *dev, struct rds_ib_mr *rmr)
 	err = ib_dma_map_sgtable_attrs(dev->ibdev, sgt, rmr->dir, 0);
 	if (err)
 		return -ENOMEM;
-	n = ib_map_mr_sg_zbva(rmr->ibmr, sgt->sgl, sgt->nents, NULL, PAGE_SIZE);
+	n = ib_map_mr_sg(rmr->ibmr, sgt->sgl, sgt->nents, NULL, PAGE_SIZE);
+	rmr->ibmr->iova = offset_in_page(rmr->ibmr->iova);
 	if (n == sgt->nents && rmr->ibmr->length == rmr->mr->len &&
 	    rmr->ibmr->iova == rmr->mr->offset)
 		return 0;

@@ -271,7 +271,7 @@ static int rds_ib_frame_complete(struct rds_ib_ep *ep)
 		return -ENOMEM;
 	inc->payload = payload;
 	ep->rx.partial = NULL;
-	rds_path_receive(ep->ep.path, hdr, inc, &ep->dev->domain);
+	rds_path_receive(ep->ep.path, hdr, inc);
 
 	if (seq > atomic64_read(&ep->rx.done))
 		atomic64_set(&ep->rx.done, seq);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Loopback: 127.0.0.0/8 and ::1.  Both ends are sockets of this namespace, and RDMA is a copy
- * between their pinned pages, with the same keys, errors and notifications as on a device.
+/* Loopback: 127.0.0.0/8, ::1, and a device's address that talks to itself.  Both ends are sockets
+ * of this namespace, and RDMA is a copy between their pinned pages, with the same keys, errors and
+ * notifications as on a device.
  */
 #include "transport.h"
 
@@ -18,7 +19,7 @@
 #include "stats.h"
 #include "xmit.h"
 
-/* Keys are valid in their namespace: its table of regions finds them. */
+/* Keys for 127.0.0.0/8 and ::1.  They are valid in their namespace, whose table finds them. */
 static struct rds_domain rds_loop_domain = {
 	.trans	= &rds_loop_transport,
 	.ref	= REFCOUNT_INIT(1),	/* never given up */
@@ -73,9 +74,10 @@ static int rds_loop_copy(struct rds_conn *conn, struct rds_op *op, struct rds_mr
 	return RDS_RDMA_SUCCESS;
 }
 
+/* Both ends are in the sender's domain.  The socket is held until the operation is done. */
 static int rds_loop_op(struct rds_conn *conn, struct rds_op *op)
 {
-	struct rds_mr *mr = rds_mr_copy_begin(conn->rn, &rds_loop_domain, op->rkey);
+	struct rds_mr *mr = rds_mr_copy_begin(op->msg->rs, op->rkey);
 	int status;
 
 	if (!mr)
@@ -99,7 +101,7 @@ static void rds_loop_pong(struct rds_conn *conn, const struct rds_msg *ping)
 	if (!inc)
 		return;
 	rds_stat_inc(conn->rn, send_pong);
-	rds_deliver(conn->rn, inc, &rds_loop_domain);
+	rds_deliver(conn->rn, inc);
 }
 
 static int rds_loop_deliver(struct rds_conn *conn, struct rds_msg *msg)
@@ -116,7 +118,7 @@ static int rds_loop_deliver(struct rds_conn *conn, struct rds_msg *msg)
 		return -ENOMEM;
 	if (msg->payload)
 		inc->payload = rds_payload_get(msg->payload);
-	rds_deliver(conn->rn, inc, &rds_loop_domain);
+	rds_deliver(conn->rn, inc);
 	return 0;
 }
 

@@ -280,9 +280,20 @@ bool rds_mr_owned(struct rds_sock *rs, u64 cookie)
 	return true;
 }
 
-struct rds_mr *rds_mr_used(struct rds_sock *rs, struct rds_domain *domain, u32 rkey)
+/* The domain is no more than part of the key here: one that has died finds nothing. */
+static struct rds_mr *rds_mr_lookup_from(struct rds_sock *rs, u32 rkey)
 {
-	struct rds_mr *mr = rds_mr_lookup(rs->rn, domain, rkey);
+	struct rds_domain *domain;
+
+	spin_lock_bh(&rs->peer_lock);
+	domain = rs->domain;
+	spin_unlock_bh(&rs->peer_lock);
+	return rds_mr_lookup(rs->rn, domain, rkey);
+}
+
+struct rds_mr *rds_mr_used(struct rds_sock *rs, u32 rkey)
+{
+	struct rds_mr *mr = rds_mr_lookup_from(rs, rkey);
 
 	if (!mr)
 		return NULL;
@@ -297,9 +308,9 @@ struct rds_mr *rds_mr_used(struct rds_sock *rs, struct rds_domain *domain, u32 r
 	return mr;
 }
 
-struct rds_mr *rds_mr_copy_begin(struct rds_net *rn, struct rds_domain *domain, u32 rkey)
+struct rds_mr *rds_mr_copy_begin(struct rds_sock *rs, u32 rkey)
 {
-	struct rds_mr *mr = rds_mr_lookup(rn, domain, rkey);
+	struct rds_mr *mr = rds_mr_lookup_from(rs, rkey);
 
 	if (!mr)
 		return NULL;

@@ -63,10 +63,12 @@ bool rds_mr_owned(struct rds_sock *rs, u64 cookie);
 /* A message for @rs says that an operation used @rkey.  A use-once region is taken off and its
  * revocation started; returns it with a reference for rds_mr_wait_revoked(), else NULL.  Any context.
  */
-struct rds_mr *rds_mr_used(struct rds_sock *rs, struct rds_domain *domain, u32 rkey);
+struct rds_mr *rds_mr_used(struct rds_sock *rs, u32 rkey);
 
-/* For loopback: find a region and keep it from being revoked until rds_mr_copy_end(). */
-struct rds_mr *rds_mr_copy_begin(struct rds_net *rn, struct rds_domain *domain, u32 rkey);
+/* For loopback: find a region in the domain of @rs, a socket that holds it, and keep it from
+ * being revoked until rds_mr_copy_end().  Any context.
+ */
+struct rds_mr *rds_mr_copy_begin(struct rds_sock *rs, u32 rkey);
 void rds_mr_copy_end(struct rds_mr *mr);
 
 /* Sleep until no peer can touch the region any more. */

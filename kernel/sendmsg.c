@@ -113,10 +113,14 @@ static int rds_send_check(struct rds_send *s, struct msghdr *m, size_t len)
 	err = rds_send_dest(s, m);
 	if (err)
 		return err;
-	err = rds_cmsg_parse(&s->req, m->msg_control, m->msg_controllen);
+	/* the order in which mainline finds things wrong: form, size, meaning */
+	err = rds_cmsg_check_form(m->msg_control, m->msg_controllen);
 	if (err)
 		return err;
 	err = rds_send_check_size(s, len);
+	if (err)
+		return err;
+	err = rds_cmsg_parse(&s->req, m->msg_control, m->msg_controllen);
 	if (err)
 		return err;
 	err = rds_send_check_zcopy(s, m->msg_flags);
@@ -148,13 +152,21 @@ static struct rds_conn *rds_send_cached_conn(struct rds_sock *rs, const struct r
 	return conn;
 }
 
+/* An address talks to itself without the fabric. */
+static const struct rds_transport *rds_send_transport(const struct rds_send *s)
+{
+	if (ipv6_addr_equal(&s->to.addr, &s->rs->bound.addr))
+		return &rds_loop_transport;
+	return s->rs->trans;
+}
+
 static int rds_send_find_conn(struct rds_send *s)
 {
 	struct rds_sock *rs = s->rs;
 	struct rds_conn_key key = {
 		.laddr	= rs->bound.addr,
 		.faddr	= s->to.addr,
-		.trans	= rs->trans,
+		.trans	= rds_send_transport(s),
 		.scope	= s->to.scope ?: rs->bound.scope,
 	};
 	struct rds_conn *conn, *old;
