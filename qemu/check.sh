@@ -43,7 +43,7 @@ unit_tests()
 	unit_test tools check
 }
 
-# vm_test NAME RUN.SH-ARGUMENTS: a run that could not even be made must be counted, too.
+# vm_test NAME RUN.SH-ARGUMENTS: a run that ends without a result must be counted, too.
 vm_test()
 {
 	local name=$1 folder
@@ -52,7 +52,7 @@ vm_test()
 	folder=$RESULTS/${name//\//.}
 	cat "$folder"/results "$folder".*/results 2>/dev/null | grep -q '^fail' && return
 	mkdir -p "$folder"
-	printf 'fail\t%s\tthe run could not be made\n' "$name" >>"$folder/results"
+	printf 'fail\t%s\tthe run gave no result\n' "$name" >>"$folder/results"
 }
 
 # The programs that selftests/Makefile lists, all in one VM.
