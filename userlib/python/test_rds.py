@@ -39,8 +39,8 @@ PATIENCE = 30       # seconds: only a failure takes so long
 def alarm(seconds, handler):
     """Call handler in @seconds, a signal interrupting whatever runs then."""
     before = signal.signal(signal.SIGALRM, handler)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
+        signal.setitimer(signal.ITIMER_REAL, seconds)
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
@@ -144,7 +144,7 @@ class SocketCalls:
             raise InterruptedError("by the handler")
         for timeout in None, PATIENCE:
             self.a.settimeout(timeout)
-            with alarm(0.05, handler), self.assertRaisesRegex(InterruptedError, "by the handler"):
+            with self.assertRaisesRegex(InterruptedError, "by the handler"), alarm(0.05, handler):
                 self.a.recv(10)
 
     def test_signal_handler_may_return(self):
