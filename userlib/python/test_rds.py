@@ -406,6 +406,17 @@ class Rdma(unittest.TestCase):
         buffer.append(0)
         self.assertIn("freed", repr(region))
 
+    def test_region_outlives_its_descriptor(self):
+        buffer = bytearray(100)
+        region = self.client.get_mr(buffer)
+        with self.client.dup():
+            self.client.close()
+            with self.assertRaises(BufferError):
+                buffer.append(0)
+            self.server.rdma_write(self.to_client, b"still", region)
+            self.assertEqual(self.done().status, Status.SUCCESS)
+            self.assertEqual(buffer[:5], b"still")
+
     def test_region_outlives_its_name(self):
         buffer = bytearray(100)
         cookie = int(self.client.get_mr(buffer))

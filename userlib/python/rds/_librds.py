@@ -5,7 +5,6 @@ import ctypes
 import enum
 import errno
 import os
-import pathlib
 import socket
 from ctypes import (POINTER, Structure, Union, byref, c_char, c_char_p, c_int,
                     c_int32, c_size_t, c_ssize_t, c_uint8, c_uint16, c_uint32,
@@ -173,8 +172,9 @@ _PROTOTYPES = {
 
 def _load():
     """librds of the source tree that this file is part of, else the installed one."""
-    built = pathlib.Path(__file__).resolve().parents[2] / "librds.so.0"
-    name = os.environ.get("RDS_LIBRARY") or (str(built) if built.exists() else "librds.so.0")
+    here = os.path.dirname(os.path.realpath(__file__))
+    built = os.path.join(here, "..", "..", "librds.so.0")
+    name = os.environ.get("RDS_LIBRARY") or (built if os.path.exists(built) else "librds.so.0")
     try:
         loaded = ctypes.CDLL(name)
     except OSError as error:

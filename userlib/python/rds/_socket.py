@@ -127,6 +127,8 @@ class RdmaSocket(socket.socket):
         self._in_flight = {}        # token -> buffers of its operations, in order
         self._notifications = collections.deque()
         self._tokens = itertools.count(_OWN_TOKENS)
+        self._original = None       # what this is a dup() of
+        self._duplicated = False
         try:
             super().__init__(family, type, proto, fileno)
         except OSError as error:
@@ -410,10 +412,19 @@ class RdmaSocket(socket.socket):
         finally:
             lib.rds_snapshot_free(byref(snapshot))
 
+    def dup(self):
+        """Another descriptor of the same kernel socket; regions last as long as either."""
+        copy = super().dup()
+        copy._original = self
+        self._duplicated = True
+        return copy
+
     def close(self):
         super().close()
-        if self.fileno() >= 0:
-            return                  # a file made of it is still open
+        # Peers may reach the memory for as long as the kernel has the socket.  With a
+        # duplicate, or a file made of it, the buffers stay held until nobody refers to any.
+        if self.fileno() >= 0 or self._duplicated:
+            return
         for region in self._regions:
             region._forget()
         self._regions.clear()
