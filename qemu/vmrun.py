@@ -24,6 +24,7 @@ import time
 
 import initramfs
 import results
+import tsc
 from initramfs import TOP, Rig
 
 BOOT_SECONDS = 240
@@ -136,8 +137,10 @@ def kernel_command_line(options, role, boot):
     no_timer_check: at boot the kernel waits some milliseconds for interrupts of its timer, which come late on a busy host.
     """
     care = "loglevel=4" if options.shell else "loglevel=7 panic_on_warn=1"
+    rate = tsc.khz() if options.accel == "tcg" else None
+    clock = f"tsc_early_khz={rate} " if rate else ""
     return (
-        f"console=ttyS0 {care} panic=-1 oops=panic mitigations=off no5lvl nokaslr tsc=reliable no_timer_check cryptomgr.notests "
+        f"console=ttyS0 {care} {clock}panic=-1 oops=panic mitigations=off no5lvl nokaslr tsc=reliable no_timer_check cryptomgr.notests "
         f"rcupdate.rcu_cpu_stall_timeout=60 random.trust_cpu=on rig.ROLE={role} rig.BOOT={boot} {options.append}"
     )
 
