@@ -176,14 +176,24 @@ static __poll_t rds_poll(struct file *file, struct socket *sock, poll_table *wai
 	return mask;
 }
 
+/* A receiver that found the socket before it left the table may still look at it: it sees "released"
+ * under rcv_lock and leaves lmap alone, and takes the domain under peer_lock for a pointer's value.
+ */
 static void rds_release_caches(struct rds_sock *rs)
 {
-	if (rs->conn)
-		rds_conn_put(rs->conn);
-	rds_domain_put(rs->domain);
-	rds_cong_map_put(rs->lmap);
-	rs->conn = NULL;
+	struct rds_domain *domain;
+	struct rds_conn *conn;
+
+	spin_lock_bh(&rs->peer_lock);
+	domain = rs->domain;
+	conn = rs->conn;
 	rs->domain = NULL;
+	rs->conn = NULL;
+	spin_unlock_bh(&rs->peer_lock);
+	if (conn)
+		rds_conn_put(conn);
+	rds_domain_put(domain);
+	rds_cong_map_put(rs->lmap);
 	rs->lmap = NULL;
 }
 
@@ -205,10 +215,6 @@ static int rds_release(struct socket *sock)
 	rds_cong_forget_sock(rs);
 	sock_orphan(sk);
 	sock->sk = NULL;
-	/* a receiver that found the socket before it left the table sees "released" under rcv_lock,
-	 * and uses nothing of what goes now
-	 */
-	synchronize_rcu();
 	rds_release_caches(rs);
 	sock_put(sk);
 	return 0;

@@ -51,6 +51,14 @@ static void rds_msg_set_status(struct rds_msg *msg, int status)
 	cmpxchg(&msg->status, RDS_RDMA_SUCCESS, status);
 }
 
+/* With RDS_RECVERR alone an application learns of failures, all as DROPPED. */
+static bool rds_msg_tells(const struct rds_msg *msg)
+{
+	if (!msg->notify_dropped_only)
+		return true;
+	return msg->status != RDS_RDMA_SUCCESS && msg->status != RDS_RDMA_CANCELED;
+}
+
 static void rds_msg_part_done(struct rds_msg *msg)
 {
 	struct rds_notify *n = msg->notify;
@@ -58,9 +66,9 @@ static void rds_msg_part_done(struct rds_msg *msg)
 
 	if (!atomic_dec_and_test(&msg->parts) || !rs)
 		return;
-	if (n && (!msg->notify_dropped_only || msg->status == RDS_RDMA_DROPPED)) {
+	if (n && rds_msg_tells(msg)) {
 		msg->notify = NULL;
-		n->status = msg->status;
+		n->status = msg->notify_dropped_only ? RDS_RDMA_DROPPED : msg->status;
 		rds_notify_queue(rs, n);
 	}
 	sock_put(&rs->sk);

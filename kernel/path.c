@@ -10,8 +10,10 @@
 #include "transport.h"
 #include "xmit.h"
 
-/* How long connecting may take: resolving an address and a route have 5 s each by themselves. */
-#define RDS_CONNECT_TIMEOUT	(10 * HZ)
+/* How long connecting may take.  A request that is lost is repeated by the CM after 8 s at best: a new
+ * attempt is faster.
+ */
+#define RDS_CONNECT_TIMEOUT	(6 * HZ)
 /* Delay before a retry: the first at once, then random below a doubling bound. */
 #define RDS_BACKOFF_MIN_MS	1
 #define RDS_BACKOFF_MAX_MS	1000
