@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# What the tests with two machines share.
+
+# counter NAME: of this machine's module
+counter()
+{
+	python3 -c 'import sys; from rds import RdmaSocket; print(RdmaSocket().counters()[sys.argv[1]])' "$1"
+}
+
+# turn FILE NEXT-FILE: when both machines' recorders have created FILE, let them go on.
+turn()
+{
+	wait_for "$1" test -e "$FOLDER/$2" && sync_point "$2" && touch "$FOLDER/$3"
+}
+
+# record MESSAGES SECONDS WHILE...: both machines send MESSAGES to each other, over IPv4 and IPv6, while
+# WHILE... runs, which is ended afterwards. The results are the recorder's.
+record()
+{
+	local messages=$1 seconds=$2 meanwhile=
+	shift 2
+	FOLDER=$(mktemp -d)
+	run_tap selftests/recorder "$messages" "$FOLDER" "$MY_ADDR" "$PEER_ADDR" "$MY_ADDR6" "$PEER_ADDR6" &
+	local recorder=$!
+	turn 60 ready start || fail "recorder" "the sockets were not bound"
+	if [ $# != 0 ]; then
+		"$@" &
+		meanwhile=$!
+	fi
+	turn "$seconds" received end || {
+		fail "recorder" "one side did not end"
+		touch "$FOLDER/end"
+	}
+	if [ -n "$meanwhile" ]; then
+		touch "$FOLDER/enough"
+		wait "$meanwhile"
+	fi
+	wait "$recorder"
+}
+
+# What a test that failed is looked into with.
+watch_connections()
+{
+	echo 1 >/sys/kernel/tracing/events/rds_sockets/rds_path_state/enable
+	echo 1 >/sys/kernel/tracing/events/rds_sockets/rds_path_drop/enable
+}
+
+save_connections() { save /sys/kernel/tracing/trace trace; }
+
+# ask ROLE PROGRAM: machine ROLE runs PROGRAM, which asks vm2_peer on the other one.
+ask()
+{
+	if [ "$ROLE" = "$1" ]; then
+		sync_point "peer for $2" || return
+		run_tap "selftests/$2"
+		sync_point "end of $2"
+	else
+		serve "$2"
+	fi
+}
+
+serve()
+{
+	local peer
+	rm -f /tmp/peer-ready
+	selftests/vm2_peer /tmp/peer-ready "$MY_ADDR" "$MY_ADDR6" &
+	peer=$!
+	check "vm2_peer is ready" wait_for 60 test -e /tmp/peer-ready
+	sync_point "peer for $1"
+	sync_point "end of $1"
+	check "vm2_peer served to the end" kill "$peer"
+	wait "$peer" 2>/dev/null
+}
+
+# Both machines get a module that has not met anybody.
+afresh()
+{
+	sync_point unload && wait_for 60 rds_unused && unload_rds ours && load_rds ours && sync_point loaded
+}
