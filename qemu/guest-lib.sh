@@ -136,6 +136,7 @@ rig_unload()
 {
 	[ -d /sys/module/rds_sockets ] || return 0
 	begin unload
+	grep '\[rds_sockets\]' /proc/kallsyms >/tmp/rig.symbols
 	wait_for 20 rds_unused
 	if rmmod rds_sockets; then
 		pass unload
@@ -144,3 +145,6 @@ rig_unload()
 		ps -o pid,args
 	fi
 }
+
+# Only a debug kernel can tell.
+rig_leaks() { [ ! -e /sys/kernel/debug/kmemleak ] || check leaks /usr/bin/python3 /rds/qemu/leaks.py /tmp/rig.symbols; }

@@ -278,19 +278,20 @@ def library_folders():
 
 
 def overlay(base_archive, path, extra):
-    """Archives the checkout's files and the run's own (guest path -> host path), with libraries that the base lacks."""
+    """Archives the run's own files (guest path -> host path) and, unless one of those stands in its place, each of the
+    checkout's, with libraries that the base lacks."""
     present = open(base_archive + ".files").read().split("\n")
     folders = library_folders()
     library_path = ":".join(os.path.join(TOP, folder) for folder in folders)
     with tempfile.TemporaryDirectory() as root:
         stage = Stage(root, present)
+        for name, source in extra.items():
+            stage.copy(source, f"/{GUEST_TOP}/{name}")
         for source, name in checkout_files():
             try:
                 stage.copy(source, f"/{GUEST_TOP}/{name}", library_path)
             except FileNotFoundError:
                 pass  # a build going on beside this run has just replaced or removed it
-        for name, source in extra.items():
-            stage.copy(source, f"/{GUEST_TOP}/{name}")
         stage.copy(os.path.join(HERE, "init"), "/init")
         os.chmod(root + "/init", 0o755)
         stage.write("/etc/ld-rds.path", ":".join(f"/{GUEST_TOP}/{folder}" for folder in folders) + "\n")

@@ -12,6 +12,7 @@ import base64
 import collections
 import ctypes
 import fcntl
+import glob
 import os
 import re
 import selectors
@@ -31,12 +32,15 @@ BOOT_SECONDS = 240
 UNLOAD_SECONDS = 60
 KILL_GRACE_SECONDS = 20
 VM_SLOTS = 2
+# A debug kernel runs some times slower, and its shadow memory and its records need room.
+DEBUG_SLOWER = 3
+DEBUG_MEBIBYTES = 768
 MODULES = ("ours", "stock", "none")
 SPLAT = re.compile(
     r"WARNING:|BUG:|BUG at|Oops|Call Trace:|Kernel panic|general protection fault|blocked for more than|detected stalls|"
     r"self-detected stall|soft lockup|possible (recursive locking|circular locking|irq lock inversion)|"
     r"inconsistent lock state|suspicious RCU usage|held lock freed|INFO: trying to register non-static key|"
-    r"UBSAN:|KASAN:|KFENCE:|kmemleak:.*(leak|suspected)|refcount_t:|ODEBUG:|list_(add|del) corruption|Out of memory:"
+    r"UBSAN:|KASAN:|KFENCE:|kmemleak: [0-9]+ new suspected|refcount_t:|ODEBUG:|list_(add|del) corruption|Out of memory:"
 )
 ANNOUNCEMENT = re.compile(r"rig: test: (.*)")
 
@@ -316,7 +320,7 @@ class Run:
             machine.answer("ok")
         elif kind == "wait" and gone:
             machine.answer("ok")
-            machine.deadline = time.monotonic() + UNLOAD_SECONDS
+            machine.deadline = time.monotonic() + UNLOAD_SECONDS * self.options.slower
         elif kind != "wait" and gone:
             machine.answer("gone", "the other VM has ended")
 
@@ -392,6 +396,8 @@ def build_initrd(options, work):
     with open(env, "w") as out:
         out.write(environment(options))
     extra = {"run/env": env}
+    for module in glob.glob(os.path.join(options.ours, "*.ko")):
+        extra[f"kernel/{os.path.basename(module)}"] = module
     for role, script in zip("ab", options.scripts):
         extra[f"run/script-{role}"] = script
     overlay = os.path.join(work, "overlay.cpio")
@@ -455,6 +461,7 @@ def arguments():
     for setting, what in (("timeout", "seconds for the script"), ("memory", "MiB"), ("cpus", "virtual CPUs"), ("mtu", "of eth0")):
         parser.add_argument(f"--{setting}", type=int, help=f"{what} (default: the script's header)")
     parser.add_argument("--kernel", help="folder with vmlinuz and lib/modules (default: the stock kernel)")
+    parser.add_argument("--debug", action="store_true", help="the kernel and the module of 'make debug-kernel'")
     parser.add_argument("--append", default="", help="more words for the kernel command line")
     # A /dev/kvm that exists need not work, and results should not depend on the machine: TCG unless asked otherwise.
     parser.add_argument("--accel", default="tcg", help="QEMU's accelerator (default: tcg)")
@@ -470,9 +477,11 @@ def kernel_env(what):
 def complete(options):
     """Fills in what the command line left open; returns the module combinations to run."""
     options.cache = kernel_env("cache")
-    options.kernel = options.kernel or kernel_env("kernel")
+    options.kernel = options.kernel or kernel_env("debug" if options.debug else "kernel")
+    options.ours = os.path.join(TOP, "build/debug/kernel" if options.debug else "kernel")
+    options.slower = DEBUG_SLOWER if options.debug else 1
     if not os.path.isdir(options.kernel):
-        raise Rig(f"no kernel in {options.kernel}; run 'make setup'")
+        raise Rig(f"no kernel in {options.kernel}; run 'make {'debug-kernel' if options.debug else 'setup'}'")
     if len(options.scripts) == 1 and os.path.isdir(options.scripts[0]):
         options.scripts = [os.path.join(options.scripts[0], f"{role}.sh") for role in "ab"]
     if len(options.scripts) > 2 or bool(options.scripts) == options.shell:
@@ -485,6 +494,9 @@ def complete(options):
     for key, value in settings.items():
         if getattr(options, key) is None:
             setattr(options, key, value)
+    if options.debug:
+        options.timeout *= DEBUG_SLOWER
+        options.memory += DEBUG_MEBIBYTES
     if options.modules:
         return [options.modules.split(",")]
     return (scripts[0].modules if scripts else None) or [["ours"]]
@@ -497,15 +509,16 @@ def run_name(options, modules):
     path = os.path.relpath(path, TOP) if path.startswith(TOP + "/") else os.path.basename(path)
     path = re.sub(r"^selftests/|\.sh$|/a\.sh$", "", path)
     path = re.sub(r"/a$", "", path) if options.vms == 2 else path
+    path += ".debug" if options.debug else ""
     return path if set(modules) == {"ours"} else f"{path}.{'-'.join(modules)}"
 
 
 def check_modules(options, modules):
     if not set(modules) <= set(MODULES) or len(modules) not in (1, options.vms):
         raise Rig(f"modules '{' '.join(modules)}': one of {', '.join(MODULES)} for each VM")
-    ours = os.path.join(TOP, "kernel/rds_sockets.ko")
+    ours = os.path.join(options.ours, "rds_sockets.ko")
     if "ours" in modules and not os.path.exists(ours):
-        raise Rig(f"{ours} does not exist; run 'make' first")
+        raise Rig(f"{ours} does not exist; run 'make{' debug-kernel' if options.debug else ''}' first")
 
 
 def main():
