@@ -34,6 +34,7 @@ help:
 	@echo '  make vm                 a shell in a VM with everything loaded'
 	@echo '  make check              every test, or TESTS="PATTERN..."; logs in build/check'
 	@echo '  make unit               only the tests that need no kernel'
+	@echo '  make debug-kernel       build (once) a kernel that finds bugs, and the module for it: then qemu/run.sh --debug TEST'
 	@echo
 	@echo 'One test: qemu/run.sh TEST; see qemu/README.md'
 
@@ -74,6 +75,10 @@ check:
 demo:
 	qemu/demo.sh
 
+debug-kernel:
+	tools/setup build rig debug
+	qemu/debug-kernel.sh
+
 vm:
 	tools/setup build rig
 	$(MAKE) all
@@ -89,4 +94,4 @@ clean:
 	$(foreach dir,$(lib-dir) $(tools-dir) $(selftests-dir),$(MAKE) -C $(dir) clean &&) true
 	rm -rf $(build)
 
-.PHONY: all help setup module lib tools selftests unit W1 module-backports check demo vm install clean
+.PHONY: all help setup module lib tools selftests unit W1 module-backports check demo debug-kernel vm install clean

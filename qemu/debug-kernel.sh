@@ -23,12 +23,11 @@ die() { echo "debug-kernel: $*" >&2; exit 1; }
 # Drivers that are not configured are most of the source; their Kconfig files must stay.
 extract()
 {
-	local version series tarball
+	local series tarball
 	[ ! -e "$work/extracted" ] || return 0
-	version=$("$env" version)
-	series=$(echo "${version%%-*}" | cut -d. -f1,2)
+	series=$("$env" series)
 	tarball=/usr/src/linux-source-$series.tar.xz
-	[ -f "$tarball" ] || die "linux-source-$series is not installed; run 'make setup' as root"
+	[ -f "$tarball" ] || die "linux-source-$series is not installed; run 'tools/setup debug' as root"
 	say "unpacking $tarball"
 	rm -rf "$work/build"
 	mkdir -p "$work/build"
