@@ -14,7 +14,7 @@ RUN = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), 
 CASES = [
     ("a_panic_is_attributed_to_the_test", ["begin deadly; echo c >/proc/sysrq-trigger; sleep 60"], [],
      [r"^FAIL .*the VM ended by itself in test 'deadly'.*console: .*sysrq"]),
-    ("a_hang_is_ended", ["pass before; begin slow; sleep 1000"], ["--timeout", "5"],
+    ("a_hang_is_ended", ["pass before; begin slow; sleep 1000"], ["--timeout", "15"],
      [r"^ok .*before", r"^FAIL .*time is up: the script did not end in test 'slow'"]),
     ("a_splat_fails_a_passing_script", ["begin noisy; echo 'WARNING: CPU: 0 PID: 1 at nowhere' >/dev/kmsg; pass quiet"], [],
      [r"^ok .*quiet", r"^FAIL .*kernel log .*WARNING.*during noisy"]),
