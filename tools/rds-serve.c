@@ -284,8 +284,8 @@ static int serve(struct daemon *d)
 		for (unsigned int i = 0; i < d->nr_eps; i++)
 			receive(d, &d->eps[i]);
 		d->srv.blocked = false;
-		busy = serve_send(&d->srv);
-		busy |= serve_hash(&d->srv);
+		busy = serve_hash(&d->srv);	/* may end in an answer */
+		busy |= serve_send(&d->srv);
 		if (now_ms() >= expire) {
 			serve_expire(&d->srv);
 			expire = now_ms() + EXPIRE_INTERVAL_MS;

@@ -491,10 +491,10 @@ bool serve_hash(struct server *srv)
 			hash_piece(s);
 		if (s->failed)
 			continue;
-		if (s->hashed >= s->goal && s->finishing)
-			finish(srv, s);
-		if (s->hashed < s->goal || s->count)
+		if (s->hashed < s->goal)
 			more = true;
+		else if (s->finishing)
+			finish(srv, s);
 	}
 	return more;
 }
