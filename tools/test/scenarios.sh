@@ -111,12 +111,12 @@ fetch()
 	rm -f out/x
 }
 
-# start_client [OPTION...]: fetch the long file in the background; the first bytes are there when this returns
+# start_client: fetch the long file in the background; the first bytes are there when this returns
 start_client()
 {
 	rm -f srv/long get.err
 	truncate -s "$long" srv/long
-	"$tools/rds-get" -v -I "$client" -t "$silence" -o out/x "$@" "$host:long" >get.out 2>get.err &
+	"$tools/rds-get" -v -I "$client" -t "$silence" -o out/x "$host:long" >get.out 2>get.err &
 	client_pid=$!
 	wait_for 60 grep -qs RDMA-written get.err
 }
@@ -255,7 +255,7 @@ test_full_disk()
 # As another user, who may not read everything.
 test_unprivileged()
 {
-	local locked
+	local bytes count size file
 	as=(setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all --)
 	"${as[@]}" true || return	# not root ourselves
 	stop_server
@@ -266,13 +266,15 @@ test_unprivileged()
 	refuse "a file that the server may not read" 3 "no permission" -o out/x "$host:secret"
 	refuse "a folder that the server may not enter" 3 "no permission" -o out/x "$host:closed/file"
 	refuse "OUT where the user may not write" 6 "Permission denied" -o x "$host:small"
-	for locked in "65536 4 16 big" "4096 1 4 size-1048577"; do
-		set -- $locked
-		as=(setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all -- prlimit --memlock=$1 --)
-		fetch "a limit of $1 bytes on locked memory" $4
-		grep -q "using $2 windows of $3 KiB" get.err
+	while read -r bytes count size file; do
+		as=(setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all -- prlimit --memlock="$bytes" --)
+		fetch "a limit of $bytes bytes on locked memory" "$file"
+		grep -q "using $count windows of $size KiB" get.err
 		result $? "it says that windows are smaller" "$(cat get.err)"
-	done
+	done <<-'END'
+		65536 4 16 big
+		4096 1 4 size-1048577
+	END
 	as[7]=--memlock=0
 	refuse "no locked memory at all" 1 "ulimit -l" -o out/x "$host:small"
 	as=()
@@ -282,6 +284,8 @@ test_unprivileged()
 
 test_midway()
 {
+	local other
+
 	start_client
 	kill -TERM "$client_pid"
 	end_client "the client is interrupted" 143 "interrupted"
@@ -292,6 +296,15 @@ test_midway()
 	wait "$client_pid" 2>/dev/null
 	rm -f out/.rds-get.part-*
 	fetch "the client is killed, the server serves others" big
+
+	start_client
+	"$tools/rds-get" -q -I "$client" -w 2 -s 16 -o out/y "$host:big" 2>get.err &
+	other=$!
+	kill -KILL "$client_pid"
+	wait "$client_pid" 2>/dev/null
+	wait $other && cmp -s srv/big out/y
+	result $? "the client is killed while another one of this host fetches"
+	rm -f out/y out/.rds-get.part-*
 
 	start_client
 	truncate -s 1000 srv/long
@@ -405,6 +418,7 @@ test_terminal()
 test_poke()
 {
 	local line
+	"$tools/test/poke" "$client" "$host:4460" sparse 4831838208 'beyond four gigabytes' >poke.out
 	while read -r line; do
 		case $line in
 		ok*) result 0 "poke: ${line#ok * - }" ;;
@@ -412,7 +426,7 @@ test_poke()
 		Bail*) result 1 "poke: $line" ;;
 		1..*) poked=yes ;;
 		esac
-	done < <("$tools/test/poke" "$client" "$host:4460" sparse 4831838208 'beyond four gigabytes')
+	done <poke.out
 	[ "${poked:-}" = yes ]
 	result $? "poke came to its end"
 	fetch "the server serves after it" small
