@@ -8,6 +8,7 @@
 #include <linux/uaccess.h>
 #include <linux/wait_bit.h>
 #include "cmsg.h"
+#include "msg.h"
 #include "sock.h"
 #include "stats.h"
 #include "trace.h"
@@ -304,7 +305,7 @@ struct rds_mr *rds_mr_used(struct rds_sock *rs, u32 rkey)
 	/* the work has the table's reference, and the socket's to say that it is through */
 	sock_hold(&rs->sk);
 	atomic_inc(&rs->revoking);
-	schedule_work(&mr->work);
+	rds_msg_queue_work(&mr->work);
 	return mr;
 }
 

@@ -124,11 +124,16 @@ void rds_msg_op_done(struct rds_msg *msg, int status)
 	rds_msg_get(msg);
 	if (op->pin.writable) {
 		INIT_WORK(&op->work, rds_msg_op_work);
-		queue_work(rds_msg_wq, &op->work);
+		rds_msg_queue_work(&op->work);
 		return;
 	}
 	rds_pin_release(&op->pin);
 	rds_msg_op_finish(msg);
+}
+
+void rds_msg_queue_work(struct work_struct *work)
+{
+	queue_work(rds_msg_wq, work);
 }
 
 void rds_msg_flush(void)

@@ -86,7 +86,12 @@ void rds_msg_done(struct rds_msg *msg, int status);
  */
 void rds_msg_op_done(struct rds_msg *msg, int status);
 
-/* Wait for unpinning that is under way.  Sleeps. */
+/* Run @work, which may sleep and may drop the last reference to a socket: unloading waits for it.
+ * Any context.
+ */
+void rds_msg_queue_work(struct work_struct *work);
+
+/* Wait for such work, and for unpinning, that is under way.  Sleeps. */
 void rds_msg_flush(void);
 
 int rds_msg_cache_init(void);

@@ -65,7 +65,8 @@ int rds_notify_recv(struct rds_sock *rs, struct msghdr *msg)
 		err = rds_notify_put(msg, n);
 		if (err) {
 			rds_notify_untake(rs, n);
-			return err;
+			/* what was put already is gone from the queue: the next call meets the error */
+			return count ?: err;
 		}
 		kfree(n);
 		count++;
