@@ -10,8 +10,9 @@ struct cm_tail {
 	u8	reserved[3];	/* sent as zero, not read: others put a frame size here */
 	__be64	ack;
 	__be32	credit;
-	__be16	magic;
-	__be16	caps;
+	u8	magic;
+	u8	caps;
+	__be16	generation;
 } __packed;
 
 #define ADDR_LEN_V4	4
@@ -63,8 +64,9 @@ int rds_cm_priv_encode(const struct rds_cm_priv *p, bool v6, void *buf)
 	tail.ack = cpu_to_be64(p->ack);
 	tail.credit = cpu_to_be32(p->credit);
 	if (p->caps) {
-		tail.magic = cpu_to_be16(RDS_CAP_MAGIC);
-		tail.caps = cpu_to_be16(p->caps);
+		tail.magic = RDS_CAP_MAGIC;
+		tail.caps = p->caps;
+		tail.generation = cpu_to_be16(p->generation);
 	}
 
 	memcpy(to, wire_part(&saddr, v6), n);
@@ -91,8 +93,10 @@ int rds_cm_priv_decode(struct rds_cm_priv *p, bool v6, const void *buf, u32 len)
 	p->tos = tail.tos;
 	p->ack = be64_to_cpu(tail.ack);
 	p->credit = be32_to_cpu(tail.credit);
-	if (be16_to_cpu(tail.magic) == RDS_CAP_MAGIC)
-		p->caps = be16_to_cpu(tail.caps);
+	if (tail.magic == RDS_CAP_MAGIC && tail.caps) {
+		p->caps = tail.caps;
+		p->generation = be16_to_cpu(tail.generation);
+	}
 	return 0;
 }
 

@@ -18,11 +18,15 @@
 /* What we send in a reject: a 4-byte integer in CPU order, as mainline reads it. */
 #define RDS_REJECT_CODE		1
 
-/* Capabilities between our own peers, in the tail padding that others send as zero:
- * the 16 bits of RDS_CAP_MAGIC, then 16 capability bits, big-endian.
+/* Capabilities between our own peers, in the tail padding that others send as zero: a byte
+ * RDS_CAP_MAGIC, a byte of capability bits, and a big-endian 16-bit generation.
+ *
+ * The generation is a random number of the sender's connection object.  Another one than last time means
+ * that the peer was restarted and counts its messages from 1: they are new, even those that it has to
+ * send again.
  */
-#define RDS_CAP_MAGIC		0x5d53
-#define RDS_CAP_ORDERED_DUEL	0x0001	/* of two simultaneous requests, the smaller address's stands */
+#define RDS_CAP_MAGIC		0x5d
+#define RDS_CAP_ORDERED_DUEL	0x01	/* of two simultaneous requests, the smaller address's stands */
 
 /* Decoded private data.  IPv4 addresses are v4-mapped. */
 struct rds_cm_priv {
@@ -33,7 +37,8 @@ struct rds_cm_priv {
 	u8		tos;
 	u64		ack;		/* we send 0 */
 	u32		credit;		/* we send 0: no flow control */
-	u16		caps;		/* 0 unless the magic was there */
+	u8		caps;		/* 0 unless the magic was there */
+	u16		generation;	/* 0: not known; only with capabilities */
 };
 
 /* Encode @p in the layout for IPv6 or IPv4 into @buf, which has room for RDS_CM_PRIV_LEN_V6

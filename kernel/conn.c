@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #include "conn.h"
 
+#include <linux/random.h>
 #include <linux/rhashtable.h>
 #include <linux/slab.h>
 #include <linux/wait_bit.h>
@@ -93,6 +94,7 @@ static struct rds_conn *rds_conn_alloc(struct rds_net *rn, const struct rds_conn
 		return NULL;
 	conn->key = *key;
 	conn->rn = rn;
+	conn->generation = 1 + get_random_u32() % U16_MAX;
 	atomic_inc(&rn->nr_conns);
 	kref_init(&conn->ref);
 	INIT_LIST_HEAD(&conn->net_item);

@@ -27,6 +27,7 @@ struct rds_conn {
 	struct rds_net		*rn;
 	struct rds_cong_map	*lmap;		/* of laddr: what we tell the peer */
 	struct rds_cong_map	*fmap;		/* what the peer told us; loopback: faddr's own */
+	u16			generation;	/* random, not 0: tells the peer that we are new */
 	struct rds_path		path;
 	struct kref		ref;		/* table, messages, sockets' caches, worker, endpoints */
 	struct rcu_head		rcu;

@@ -15,6 +15,7 @@
 	X(VERSION,		"version not spoken")		\
 	X(CONNECT_TIMEOUT,	"connecting took too long")	\
 	X(DUEL,			"yielded to peer's request")	\
+	X(EARLY_REPEAT,		"repeat before peer's reply")	\
 	/* while up */						\
 	X(PEER_RECONNECTED,	"peer asked to connect anew")	\
 	X(DISCONNECTED,		"peer disconnected")		\

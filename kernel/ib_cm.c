@@ -137,6 +137,7 @@ static int rds_ib_fill_priv(const struct rds_ib_ep *ep, u16 version, void *buf)
 		.minor_mask	= RDS_MINOR_MASK,
 		.tos		= key->tos,
 		.caps		= RDS_CAP_ORDERED_DUEL,
+		.generation	= rds_path_conn(ep->ep.path)->generation,
 	};
 
 	return rds_cm_priv_encode(&priv, !ipv6_addr_v4mapped(&key->laddr), buf);
@@ -169,8 +170,10 @@ static void rds_ib_cm_established(struct rds_ib_ep *ep, const struct rdma_conn_p
 			return;
 		}
 		ep->ep.ordered_duel = priv.caps & RDS_CAP_ORDERED_DUEL;
+		rds_ep_set_peer_generation(&ep->ep, priv.generation);
 	}
-	WRITE_ONCE(ep->stage, RDS_IB_CONNECTED);
+	/* after the generation: see rds_ib_frame_is_early() */
+	smp_store_release(&ep->stage, RDS_IB_CONNECTED);
 	rds_ep_post(&ep->ep, RDS_EV_ESTABLISHED);
 }
 
@@ -329,6 +332,7 @@ int rds_ib_accept(struct rds_ep *base)
 	if (READ_ONCE(base->reason) != RDS_DROP_NONE)
 		return -ECONNABORTED;
 	rds_ib_set_options(ep->cm_id, rds_ib_ep_key(ep)->tos);
+	rds_ep_set_peer_generation(base, ep->peer_generation);
 	err = rds_ib_qp_create(ep);
 	if (err)
 		return err;
@@ -448,6 +452,7 @@ static int rds_ib_take_request(struct rdma_cm_id *id, const struct rdma_conn_par
 	if (IS_ERR(ep))
 		return PTR_ERR(ep);
 	ep->version = version;
+	ep->peer_generation = priv.generation;
 	ep->initiator_depth = param->initiator_depth;
 	ep->responder_resources = param->responder_resources;
 	ep->ep.ordered_duel = priv.caps & RDS_CAP_ORDERED_DUEL;

@@ -86,6 +86,7 @@ struct rds_ib_ep {
 	struct rdma_cm_id	*cm_id;		/* refers to this endpoint, and holds it */
 	enum rds_ib_stage	stage;		/* written by the CM's callback, read by the worker */
 	u16			version;	/* to answer a request with */
+	u16			peer_generation;	/* from a request */
 	u8			initiator_depth;	/* of a request: RDMA reads at once, ours */
 	u8			responder_resources;	/* and the peer's */
 

@@ -290,6 +290,15 @@ static void rds_ib_frame_bad(struct rds_ib_ep *ep, enum rds_frame frame)
 	rds_ep_drop(&ep->ep, rds_ib_frame_reason(frame), -EPROTO);
 }
 
+/* Our own request was answered, and the peer's first frame has overtaken the CM's callback that tells us who the
+ * peer is: whether a repeat is one cannot be said yet.
+ */
+static bool rds_ib_frame_is_early(const struct rds_ib_ep *ep, const struct rds_header *hdr)
+{
+	return ep->ep.active && hdr->flags & RDS_FLAG_RETRANSMITTED &&
+	       smp_load_acquire(&ep->stage) != RDS_IB_CONNECTED;
+}
+
 /* Judge a frame and take what it brings. */
 static void rds_ib_frame(struct rds_ib_ep *ep, struct rds_ib_rbuf *buf, u32 bytes)
 {
@@ -304,6 +313,10 @@ static void rds_ib_frame(struct rds_ib_ep *ep, struct rds_ib_rbuf *buf, u32 byte
 	}
 	if (!rds_path_acked(&ep->ep, be64_to_cpu(hdr->ack))) {
 		rds_ep_drop(&ep->ep, RDS_DROP_BAD_ACK, -EPROTO);
+		return;
+	}
+	if (rds_ib_frame_is_early(ep, hdr)) {
+		rds_ep_drop(&ep->ep, RDS_DROP_EARLY_REPEAT, 0);
 		return;
 	}
 	if (frame == RDS_FRAME_ACK) {

@@ -90,6 +90,20 @@ void rds_ep_init(struct rds_ep *ep, const struct rds_transport *trans, struct rd
 	rds_conn_get(rds_path_conn(path));
 }
 
+void rds_ep_set_peer_generation(struct rds_ep *ep, u16 generation)
+{
+	struct rds_path *path = ep->path;
+
+	if (!generation)
+		return;
+	spin_lock_bh(&path->rx_lock);
+	if (rds_ep_is_current(ep) && path->peer_generation != generation) {
+		path->peer_generation = generation;
+		path->rx.next = 0;
+	}
+	spin_unlock_bh(&path->rx_lock);
+}
+
 static void rds_ep_release(struct kref *ref)
 {
 	struct rds_ep *ep = container_of(ref, struct rds_ep, ref);

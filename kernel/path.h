@@ -71,6 +71,7 @@ struct rds_path {
 
 	spinlock_t		rx_lock;	/* outer */
 	struct rds_rx_seq	rx;
+	u16			peer_generation;	/* of the peer's connection object; 0: it told none */
 
 	spinlock_t		tx_lock;	/* inner */
 	enum rds_path_state	state;		/* worker writes under both locks */
@@ -128,6 +129,11 @@ void rds_ep_post(struct rds_ep *ep, unsigned int bit);
  * negative errno, a completion status or a CM reason.  Any context, any lock.
  */
 void rds_ep_drop(struct rds_ep *ep, enum rds_drop_reason reason, int err);
+
+/* The peer told @generation while connecting @ep: another one than before means that it was restarted,
+ * and that all its numbers are new.  Before anything is received on @ep; no lock held.
+ */
+void rds_ep_set_peer_generation(struct rds_ep *ep, u16 generation);
 
 /* Is @ep still its path's?  Holding path->rx_lock or tx_lock. */
 static inline bool rds_ep_is_current(const struct rds_ep *ep)

@@ -38,12 +38,13 @@ static const struct layout_row layout_rows[] = {
 		.bytes = {
 			0xfe, 2, 3, 4, 5, 6, 7, 8,
 			9, 10, 11, 12, 13, 0, 0, 0, 0x81, 15, 16, 17, 18, 19, 20, 21,
-			0x82, 23, 24, 25, 0x5d, 0x53, 0x80, 0x01,
+			0x82, 23, 24, 25, 0x5d, 0x81, 0x82, 0x03,
 		},
 		.says = {
 			.saddr = V4(0xfe, 2, 3, 4), .daddr = V4(5, 6, 7, 8),
 			.version = 0x090a, .minor_mask = 0x0b0c, .tos = 13,
-			.ack = 0x810f101112131415, .credit = 0x82171819, .caps = 0x8001,
+			.ack = 0x810f101112131415, .credit = 0x82171819,
+			.caps = 0x81, .generation = 0x8203,
 		},
 	}, {
 		.name = "every field, IPv6", .v6 = true,
@@ -51,14 +52,14 @@ static const struct layout_row layout_rows[] = {
 			0xfd, 9, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1,
 			0xfe, 0x80, 0, 0, 0, 0, 0, 0, 8, 9, 10, 11, 12, 13, 14, 15,
 			4, 1, 0, 2, 0xff, 0, 0, 0, 0x81, 15, 16, 17, 18, 19, 20, 21,
-			0x82, 23, 24, 25, 0x5d, 0x53, 0x00, 0x01,
+			0x82, 23, 24, 25, 0x5d, 0x01, 0x00, 0x02,
 		},
 		.says = {
 			.saddr = { .s6_addr = { 0xfd, 9, 0, 1, [15] = 1 } },
 			.daddr = { .s6_addr = { 0xfe, 0x80, [8] = 8, 9, 10, 11, 12, 13, 14, 15 } },
 			.version = 0x0401, .minor_mask = 2, .tos = 255,
 			.ack = 0x810f101112131415, .credit = 0x82171819,
-			.caps = RDS_CAP_ORDERED_DUEL,
+			.caps = RDS_CAP_ORDERED_DUEL, .generation = 2,
 		},
 	}, {
 		.name = "IPv4 addresses in the IPv6 layout", .v6 = true,
@@ -92,6 +93,7 @@ static void expect_same(struct kunit *test, const struct rds_cm_priv *got,
 	KUNIT_EXPECT_EQ(test, got->ack, want->ack);
 	KUNIT_EXPECT_EQ(test, got->credit, want->credit);
 	KUNIT_EXPECT_EQ(test, got->caps, want->caps);
+	KUNIT_EXPECT_EQ(test, got->generation, want->generation);
 }
 
 static void cm_priv_encode(struct kunit *test)
@@ -147,17 +149,20 @@ static void cm_priv_decode_too_short(struct kunit *test)
 /* Tail padding and the capabilities that it stands for. */
 struct caps_row {
 	u8	tail[4];
-	u16	caps;
+	u8	caps;
+	u16	generation;
 };
 
 static const struct caps_row caps_rows[] = {
 	{ { 0, 0, 0, 0 }, 0 },
 	{ { 0, 0, 0, 1 }, 0 },
 	{ { 0xff, 0xff, 0xff, 0xff }, 0 },
-	{ { 0x53, 0x5d, 0, 1 }, 0 },
-	{ { 0x5d, 0x53, 0, 0 }, 0 },
-	{ { 0x5d, 0x53, 0, 1 }, RDS_CAP_ORDERED_DUEL },
-	{ { 0x5d, 0x53, 0xff, 0xff }, 0xffff },
+	{ { 0x5e, 1, 0, 1 }, 0 },
+	{ { 0x5d, 0, 0, 0 }, 0 },
+	{ { 0x5d, 0, 1, 2 }, 0, 0 },
+	{ { 0x5d, 1, 0, 0 }, RDS_CAP_ORDERED_DUEL, 0 },
+	{ { 0x5d, 1, 1, 2 }, RDS_CAP_ORDERED_DUEL, 0x0102 },
+	{ { 0x5d, 0xff, 0xff, 0xff }, 0xff, 0xffff },
 };
 
 static void caps_desc(const struct caps_row *row, char *desc)
@@ -176,11 +181,13 @@ static void cm_priv_caps_need_the_magic(struct kunit *test)
 	memcpy(buf + 28, row->tail, 4);
 	KUNIT_EXPECT_EQ(test, rds_cm_priv_decode(&p, false, buf, sizeof(buf)), 0);
 	KUNIT_EXPECT_EQ(test, p.caps, row->caps);
+	KUNIT_EXPECT_EQ(test, p.generation, row->generation);
 
 	memset(buf, 0, sizeof(buf));
 	memcpy(buf + 52, row->tail, 4);
 	KUNIT_EXPECT_EQ(test, rds_cm_priv_decode(&p, true, buf, sizeof(buf)), 0);
 	KUNIT_EXPECT_EQ(test, p.caps, row->caps);
+	KUNIT_EXPECT_EQ(test, p.generation, row->generation);
 }
 
 /* A request's version and how it is answered. */
