@@ -44,7 +44,7 @@ static void *make_and_close(void *arg)
 	struct victim *v = arg;
 	int i, fd;
 
-	for (i = 0; i < 3000; i++) {
+	for (i = 0; i < 500; i++) {
 		fd = rds_socket();
 		v->fd = fd;
 		rds_bind(fd, v->a);

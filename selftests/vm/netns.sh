@@ -53,6 +53,7 @@ slabs_settle()
 }
 
 shrink_slabs
-our_slabs >/tmp/before
+our_slabs | tee /tmp/before
+check "slab caches of ours can be seen" grep -q rds_sockets_conn /tmp/before
 check "four namespaces with traffic, 20 times" four_at_once
 check "slab objects are as before" slabs_settle
