@@ -74,6 +74,8 @@ sync_point() { rig_ask sync "$1" >/dev/null; }
 put() { rig_send put "$1" "$2"; }
 get() { rig_ask get "$1"; }
 peer_kill() { rig_ask peer kill >/dev/null; }
+link_down() { rig_ask link down >/dev/null; }
+link_up() { rig_ask link up >/dev/null; }
 peer_reboot() { rig_ask peer reboot >/dev/null; }
 
 run_as()

@@ -80,6 +80,7 @@ class Machine:
         self.console = os.path.join(folder, f"{role}.console")
         self.output = os.path.join(folder, f"{role}.out")
         self.control_path = os.path.join(sockets, f"{role}.control")
+        self.monitor_path = os.path.join(sockets, f"{role}.monitor")
         self.link_path = os.path.join(sockets, f"{role}.link")
         self.link_peer = os.path.join(sockets, "b.link" if role == "a" else "a.link")
         self.boot = 0
@@ -122,6 +123,21 @@ class Machine:
             self.process.kill()
         if self.process:
             self.process.wait()
+
+    def monitor(self, command, **values):
+        """Has QEMU itself do something."""
+        with socket.socket(socket.AF_UNIX) as port:
+            port.settimeout(30)
+            port.connect(self.monitor_path)
+            lines = port.makefile("rw")
+            lines.readline()  # who it is
+            for request in {"execute": "qmp_capabilities"}, {"execute": command, "arguments": values}:
+                lines.write(json.dumps(request) + "\n")
+                lines.flush()
+                while not ({"return", "error"} & (reply := json.loads(lines.readline())).keys()):
+                    pass  # an event
+            if "error" in reply:
+                raise Rig(f"QEMU does not {command}: {reply['error']['desc']}")
 
     def splat(self):
         """First bad line of the console, with the test that was running then; None if there is none."""
@@ -175,6 +191,7 @@ def qemu_link(options, machine=None):
 def qemu_command(machine, initrd):
     return qemu_base(machine.options, initrd, machine.role, machine.boot) + qemu_link(machine.options, machine) + [
         "-chardev", f"file,id=console,path={machine.console},append=on", "-serial", "chardev:console",
+        "-qmp", f"unix:{machine.monitor_path},server=on,wait=off",
         "-device", "virtio-serial-pci",
         "-chardev", f"socket,id=control,path={machine.control_path}",
         "-device", "virtserialport,chardev=control,name=rds.control",
@@ -291,6 +308,10 @@ class Run:
         self.stop(peer, "killed")
         if what == "reboot":
             self.start(peer)
+        machine.answer("ok")
+
+    def on_link(self, machine, state):
+        machine.monitor("set_link", name="link", up=state == "up")
         machine.answer("ok")
 
     def on_save(self, machine, name):
