@@ -14,28 +14,24 @@ turn()
 	wait_for "$1" test -e "$FOLDER/$2" && sync_point "$2" && touch "$FOLDER/$3"
 }
 
-# record MESSAGES SECONDS WHILE...: both machines send MESSAGES to each other, over IPv4 and IPv6, while
-# WHILE... runs, which is ended afterwards. The results are the recorder's.
+# record MESSAGES SECONDS [COMMAND...]: both machines send MESSAGES to each other, over IPv4 and IPv6, while COMMAND runs,
+# again and again. The results are the recorder's.
 record()
 {
-	local messages=$1 seconds=$2 meanwhile=
+	local messages=$1 recorder end=$((SECONDS + $2))
 	shift 2
+	[ $# != 0 ] || set -- sleep 0.1
 	FOLDER=$(mktemp -d)
 	run_tap selftests/recorder "$messages" "$FOLDER" "$MY_ADDR" "$PEER_ADDR" "$MY_ADDR6" "$PEER_ADDR6" &
-	local recorder=$!
+	recorder=$!
 	turn 60 ready start || fail "recorder" "the sockets were not bound"
-	if [ $# != 0 ]; then
-		"$@" &
-		meanwhile=$!
-	fi
-	turn "$seconds" received end || {
+	until [ -e "$FOLDER/received" ] || [ "$SECONDS" -gt "$end" ]; do
+		"$@"
+	done
+	turn 0 received end || {
 		fail "recorder" "one side did not end"
 		touch "$FOLDER/end"
 	}
-	if [ -n "$meanwhile" ]; then
-		touch "$FOLDER/enough"
-		wait "$meanwhile"
-	fi
 	wait "$recorder"
 }
 

@@ -11,7 +11,28 @@
 OURS=a
 [ "$ROLE $MODULE" != "a stock" ] && [ "$ROLE $MODULE" != "b ours" ] || OURS=b
 
+# What our module sends, compared with what stock ones do.
+capture()
+{
+	tcpdump -i "$NETDEV" -B 65536 -s 0 -U -w /tmp/frames.pcap udp port 4791 2>/tmp/tcpdump.log &
+	tcpdump=$!
+	wait_for 60 grep -q listening /tmp/tcpdump.log
+}
+
+capture_is_whole()
+{
+	kill -INT "$tcpdump"
+	wait "$tcpdump"
+	cat /tmp/tcpdump.log
+	grep -q '^0 packets dropped by kernel' /tmp/tcpdump.log
+}
+
+[ "$MODULE" = stock ] || check "capture starts" capture
 ask a vm2_interop
 ask b vm2_interop
+if [ "$MODULE" = ours ]; then
+	check "capture is whole" capture_is_whole
+	run_tap selftests/vm2/frames.py /tmp/frames.pcap "$MY_ADDR" "$MY_ADDR6"
+fi
 ask $OURS vm2_cold
 record 1000 300
