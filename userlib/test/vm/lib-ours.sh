@@ -2,7 +2,7 @@
 #
 # librds, the Python package and the examples on rds_sockets: over the loopback and over soft-RoCE.
 # modules: ours
-# timeout: 600
+# timeout: 1200
 cd userlib || exit 1
 
 # in_recvmsg PID: it has bound its socket and waits for a message (47 is recvmsg on x86-64)

@@ -2,7 +2,7 @@
 #
 # Plain messages by librds and the Python package on the distribution's own rds module.
 # modules: stock
-# timeout: 300
+# timeout: 600
 cd userlib || exit 1
 
 for pair in "127.0.0.1 127.0.0.1" "$MY_ADDR $PEER_ADDR"; do
