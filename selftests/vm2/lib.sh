@@ -66,7 +66,8 @@ serve()
 	sync_point "peer for $1"
 	sync_point "end of $1"
 	check "vm2_peer served to the end" kill "$peer"
-	wait "$peer" 2>/dev/null
+	wait "$peer"
+	[ $? = 143 ] # what was done to it
 }
 
 # Both machines get a module that has not met anybody.
