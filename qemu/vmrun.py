@@ -12,6 +12,7 @@ import base64
 import collections
 import ctypes
 import fcntl
+import json
 import glob
 import os
 import re
@@ -432,26 +433,37 @@ def build_initrd(options, work):
     return initrd
 
 
+def try_lock(path):
+    lock = open(path, "w")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        lock.close()
+        return None
+    return lock
+
+
 def take_slots(cache, count):
     """Waits until no more than two VMs run with this one or these two: they fill two cores, and a starved VM looks as if
-    it hung. Returns the locks, which end with this process. Those who want both slots take them in the same order."""
-    locks = []
-    told = False
-    while len(locks) < count:
-        for number in range(len(locks), VM_SLOTS - (count - len(locks) - 1)):
-            lock = open(os.path.join(cache, f"vm.slot.{number}"), "w")
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                locks.append(lock)
-                break
-            except BlockingIOError:
-                lock.close()
-        else:
-            if not told:
-                print("rig: waiting for another run to end", file=sys.stderr, flush=True)
-            told = True
-            time.sleep(0.5)
-    return locks
+    it hung. Returns the locks, which end with this process. One run at a time waits for slots, the others in line for
+    that, so that a run of two VMs does not wait for ever for both to be free."""
+    names = [os.path.join(cache, f"vm.slot.{number}") for number in range(VM_SLOTS)]
+    locks = {}
+    with open(os.path.join(cache, "vm.queue"), "w") as queue:
+        try:
+            fcntl.flock(queue, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print("rig: waiting for other runs to end", file=sys.stderr, flush=True)
+            fcntl.flock(queue, fcntl.LOCK_EX)
+        while len(locks) < count:
+            for name in names:
+                if name not in locks and len(locks) < count:
+                    lock = try_lock(name)
+                    if lock:
+                        locks[name] = lock
+            if len(locks) < count:
+                time.sleep(0.5)
+    return list(locks.values())
 
 
 def shell(options):
