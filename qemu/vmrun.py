@@ -12,8 +12,8 @@ import base64
 import collections
 import ctypes
 import fcntl
-import json
 import glob
+import json
 import os
 import re
 import selectors
