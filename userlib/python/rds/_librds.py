@@ -13,8 +13,6 @@ from ctypes import (POINTER, Structure, Union, byref, c_char, c_char_p, c_int,
 AF_RDS = 21
 SOL_RDS = 276
 
-CMSG_RDMA_STATUS = 4
-
 INFO_COUNTERS = 10000
 
 RDMA_READWRITE = 0x01
@@ -22,7 +20,6 @@ RDMA_FENCE = 0x02
 RDMA_INVALIDATE = 0x04
 RDMA_USE_ONCE = 0x08
 RDMA_NOTIFY_ME = 0x20
-RDMA_SILENT = 0x40
 
 NOTIFY_MAX = 32
 

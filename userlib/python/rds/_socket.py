@@ -13,7 +13,7 @@ import time
 from ctypes import byref
 
 from . import _librds
-from ._librds import (AF_RDS, SOL_RDS, Addr, Call, Incoming, Iovec, Msghdr, Notify,
+from ._librds import (AF_RDS, Addr, Call, Incoming, Iovec, Msghdr, Notify,
                       Outgoing, Rdma, Snapshot, Status, lib, libc_call)
 from ._memory import Exported, MemoryRegion
 
