@@ -45,6 +45,8 @@ struct sender {
 	struct flow	flow[RECEIVERS];
 	unsigned int	turn;		/* the receiver that is next */
 	bool		refused;	/* the peer is congested */
+	uint32_t	len;		/* of the message in out; 0: none */
+	uint64_t	out[MAX_LEN / 8 + 1];
 };
 
 struct receiver {
@@ -67,7 +69,7 @@ struct recorder {
 };
 
 static struct recorder rec;
-static uint64_t out[MAX_LEN / 8 + 1], in[MAX_LEN / 8 + 1], want[MAX_LEN / 8 + 1];
+static uint64_t in[MAX_LEN / 8 + 1], want[MAX_LEN / 8 + 1];
 
 static void __attribute__((format(printf, 1, 2))) complain(const char *fmt, ...)
 {
@@ -166,23 +168,26 @@ static bool sender_done(const struct sender *s)
 static bool send_one(struct sender *s)
 {
 	struct flow *flow = &s->flow[s->turn];
-	uint32_t len = compose(flow, flow->next, out);
-	ssize_t n = rds_send(s->fd, &s->to[s->turn], out, len, MSG_DONTWAIT);
+	ssize_t n;
 
+	if (!s->len)
+		s->len = compose(flow, flow->next, s->out);
+	n = rds_send(s->fd, &s->to[s->turn], s->out, s->len, MSG_DONTWAIT);
 	s->refused = n == -ENOBUFS;
 	rec.refusals += s->refused;
 	if (n == -EAGAIN || n == -ENOBUFS)
 		return false;
-	if (n != len) {
+	if (n != s->len) {
 		rec.failed_calls++;
 		complain("flow %#llx: sending message %u of %u bytes gave %zd",
-			 (unsigned long long)flow->id, flow->next, len, n);
+			 (unsigned long long)flow->id, flow->next, s->len, n);
 		return false;
 	}
 	flow->next++;
 	s->turn = (s->turn + 1) % RECEIVERS;
 	rec.sent++;
-	rec.bytes_sent += len;
+	rec.bytes_sent += s->len;
+	s->len = 0;
 	rec.moved = now_ms();
 	return !sender_done(s);
 }
@@ -304,8 +309,7 @@ static void run(void)
 			if (pfds[rec.nr_senders + i].revents)
 				receive_some(&rec.receivers[i]);
 		for (i = 0; i < rec.nr_senders; i++)
-			if (!sender_done(&rec.senders[i]) &&
-			    (pfds[i].revents || !rec.senders[i].refused))
+			if (pfds[i].revents)
 				send_some(&rec.senders[i]);
 		if (now_ms() - told > 10000) {
 			told = now_ms();
