@@ -11,3 +11,4 @@ for pair in "127.0.0.1 127.0.0.1" "$MY_ADDR $PEER_ADDR"; do
 	export RDS_TEST_ADDR=${pair% *} RDS_TEST_PEER=${pair#* }
 	run_tap python/test_rds.py --tap Rds
 done
+run_tap python/test_rds.py --tap SlowReader
