@@ -156,10 +156,20 @@ static rds_rdma_cookie_t peer_maps(struct __test_metadata *_metadata, struct ask
 	return in.dest;
 }
 
+/* Our operation, on an empty message, which the peer takes for nothing: its status, or -errno. */
 static int operate(struct asker *a, rds_rdma_cookie_t cookie, const void *local, size_t len,
 		   uint64_t flags)
 {
-	return rdma_run(a->fd, &a->peer, cookie, 0, local, len, flags);
+	static uint64_t sent = 0x9000;
+	uint64_t token = 0;
+	ssize_t n = rdma_op(a->fd, &a->peer, cookie, 0, local, len, flags | RDS_RDMA_NOTIFY_ME,
+			    ++sent);
+	int status;
+
+	if (n < 0)
+		return n;
+	status = rdma_status(a->fd, &token);
+	return status >= 0 && token != sent ? -EBADMSG : status;
 }
 
 TEST_F_TIMEOUT(peer, maps_what_we_write_to, RDS_SLOW_TEST)

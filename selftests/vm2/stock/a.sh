@@ -14,7 +14,7 @@ OURS=a
 # What our module sends, compared with what stock ones do.
 capture()
 {
-	tcpdump -i "$NETDEV" -B 65536 -s 0 -U -w /tmp/frames.pcap udp port 4791 2>/tmp/tcpdump.log &
+	tcpdump -Z root -i "$NETDEV" -B 65536 -s 0 -U -w /tmp/frames.pcap udp port 4791 2>/tmp/tcpdump.log &
 	tcpdump=$!
 	wait_for 60 grep -q listening /tmp/tcpdump.log
 }
