@@ -7,6 +7,7 @@
  */
 #include "ib_cm.h"
 
+#include <linux/delay.h>
 #include <linux/in.h>
 #include <linux/slab.h>
 #include <net/ipv6.h>
@@ -27,6 +28,8 @@
 #define RDS_IB_MIN_RNR_TIMER	10
 #define RDS_IB_RETRY_COUNT	7
 #define RDS_IB_RNR_RETRY	7	/* for ever */
+/* How often a port that is down is looked at when there is nothing else to do, in ms. */
+#define RDS_IB_PORT_POLL_MS	100
 /* RDMA reads under way in each direction; each costs memory. */
 #define RDS_IB_READS		16
 
@@ -361,15 +364,39 @@ void rds_ib_reject(struct rds_ep *base)
 	rds_ib_ep_let_go(ep);
 }
 
+static bool rds_ib_port_is_down(const struct rds_ib_ep *ep)
+{
+	struct ib_port_attr attr;
+
+	return !READ_ONCE(ep->dev->domain.dead) &&
+	       !ib_query_port(ep->dev->ibdev, ep->cm_id->port_num, &attr) &&
+	       attr.state != IB_PORT_ACTIVE;
+}
+
+/* Letting a connection go tells the peer, and soft-RoCE up to 6.1 never receives a CM message again once it had
+ * to send one without a route.  Nothing can be connected meanwhile anyway, so wait for the port, unless the
+ * connection has to go for good.
+ */
+static void rds_ib_wait_for_port(const struct rds_ib_ep *ep)
+{
+	while (!test_bit(RDS_EV_KILL, &ep->ep.path->events) && rds_ib_port_is_down(ep))
+		msleep(RDS_IB_PORT_POLL_MS);
+}
+
 void rds_ib_close(struct rds_ep *base)
 {
 	struct rds_ib_ep *ep = rds_ib_ep(base);
+	bool down = ep->dev && rds_ib_port_is_down(ep);
 
 	if (ep->cm_id->qp) {
 		/* also before it is established: then it fails, and destroying the id tells the peer */
-		rdma_disconnect(ep->cm_id);
+		if (!down)
+			rdma_disconnect(ep->cm_id);
 		rds_ib_qp_destroy(ep);
 	}
+	/* by now every operation has ended: nobody but this path's worker waits */
+	if (down)
+		rds_ib_wait_for_port(ep);
 	rds_ib_ep_let_go(ep);
 }
 

@@ -84,13 +84,6 @@ static struct page *rds_ib_rbuf_take_page(struct rds_ib_rbuf *buf)
 	return page;
 }
 
-static void rds_ib_rq_kick(struct rds_ib_rq *rq)
-{
-	lockdep_assert_held(&rq->lock);
-	if (!rq->stopped)
-		schedule_work(&rq->refill);
-}
-
 /* Post what is ready; what the device does not take is tried again by the worker. */
 static void rds_ib_rq_post(struct rds_ib_rq *rq)
 {
@@ -117,7 +110,7 @@ static void rds_ib_rq_post(struct rds_ib_rq *rq)
 		list_add_tail(&buf->item, &rq->ready);
 		rq->nr_ready++;
 	}
-	rds_ib_rq_kick(rq);
+	schedule_work(&rq->refill);
 }
 
 /* @buf comes back from the completion handler. */
@@ -128,7 +121,7 @@ static void rds_ib_rq_return(struct rds_ib_rq *rq, struct rds_ib_rbuf *buf)
 	spin_lock_bh(&rq->lock);
 	if (!full) {
 		list_add_tail(&buf->item, &rq->empty);
-		rds_ib_rq_kick(rq);
+		schedule_work(&rq->refill);
 	} else {
 		list_add_tail(&buf->item, &rq->ready);
 		if (++rq->nr_ready >= RDS_IB_RQ_BATCH)
@@ -179,6 +172,8 @@ static void rds_ib_rq_work(struct work_struct *work)
 {
 	struct rds_ib_rq *rq = container_of(work, struct rds_ib_rq, refill);
 
+	if (READ_ONCE(rq->stopped))
+		return;
 	/* without memory, every buffer that comes back starts the work anew */
 	rds_ib_rq_fill(rq);
 	rds_ib_rq_arm(rq);
@@ -187,14 +182,12 @@ static void rds_ib_rq_work(struct work_struct *work)
 static void rds_ib_rq_event(struct ib_event *event, void *data)
 {
 	struct rds_ib_rq *rq = data;
-	unsigned long flags;
 
 	if (event->event != IB_EVENT_SRQ_LIMIT_REACHED)
 		return;
 	rds_stat_inc(rds_net(&init_net), ib_srq_low);
-	spin_lock_irqsave(&rq->lock, flags);
-	rds_ib_rq_kick(rq);
-	spin_unlock_irqrestore(&rq->lock, flags);
+	/* a device may call this from a hard interrupt: no lock */
+	schedule_work(&rq->refill);
 }
 
 /* Frames */
@@ -431,6 +424,15 @@ static void rds_ib_rq_free(struct rds_ib_device *dev)
 	kvfree(rq->bufs);
 }
 
+/* The worker may be under way, and an event may start it until there is no queue. */
+static void rds_ib_rq_destroy_srq(struct rds_ib_rq *rq)
+{
+	WRITE_ONCE(rq->stopped, true);
+	cancel_work_sync(&rq->refill);
+	ib_destroy_srq(rq->srq);
+	cancel_work_sync(&rq->refill);
+}
+
 int rds_ib_rq_init(struct rds_ib_device *dev)
 {
 	struct rds_ib_rq *rq = &dev->rq;
@@ -466,7 +468,7 @@ int rds_ib_rq_init(struct rds_ib_device *dev)
 	return 0;
 
 out_destroy_srq:
-	ib_destroy_srq(rq->srq);
+	rds_ib_rq_destroy_srq(rq);
 out_free:
 	rds_ib_rq_free(dev);
 	return err;
@@ -474,12 +476,6 @@ out_free:
 
 void rds_ib_rq_exit(struct rds_ib_device *dev)
 {
-	struct rds_ib_rq *rq = &dev->rq;
-
-	spin_lock_bh(&rq->lock);
-	rq->stopped = true;
-	spin_unlock_bh(&rq->lock);
-	cancel_work_sync(&rq->refill);
-	ib_destroy_srq(rq->srq);
+	rds_ib_rq_destroy_srq(&dev->rq);
 	rds_ib_rq_free(dev);
 }

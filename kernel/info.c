@@ -43,7 +43,9 @@ int rds_info_get(struct rds_net *rn, int optname, char __user *optval, int __use
 
 	if (get_user(len, optlen))
 		return -EFAULT;
-	if (len < 0 || (unsigned long)optval + len < (unsigned long)optval)
+	/* a length that no page count can hold is an error, as in mainline */
+	if (len < 0 || len > INT_MAX - (int)PAGE_SIZE + 1 ||
+	    (unsigned long)optval + len < (unsigned long)optval)
 		return -EINVAL;
 	if (optname != RDS_INFO_COUNTERS)
 		return -ENOPROTOOPT;
