@@ -24,6 +24,7 @@
 	X(QP_EVENT,		"queue pair failed")		\
 	X(POST_FAILED,		"posting a work request failed") \
 	X(SEND_ERROR,		"send failed")			\
+	X(SEND_STALLED,		"sends do not complete")	\
 	X(RECV_ERROR,		"receive failed")		\
 	X(REMOTE_ACCESS,	"remote access refused")	\
 	X(OP_ERROR,		"RDMA operation failed")	\

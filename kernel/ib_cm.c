@@ -19,14 +19,14 @@
 
 /* How long resolving an address or a route may take, in ms. */
 #define RDS_IB_RESOLVE_MS	5000
-/* A lost packet is sent again after 4.096 us * 2^16 = 0.27 s, and the peer given up after eight times that,
- * 2 s.  The CM's default for RoCE is eight times as long: a single lost packet would stop a connection
- * for 2 s, a vanished peer be noticed after 17 s.
+/* A lost packet is sent again after 4.096 us * 2^16 = 0.27 s, and the peer given up after seven times that,
+ * 1.9 s.  The CM's default for RoCE is eight times as long: a single lost packet would stop a connection
+ * for 2 s, a vanished peer be noticed after 15 s.
  */
 #define RDS_IB_ACK_TIMEOUT	16
 /* What a peer without a receive buffer is told to wait: 0.32 ms */
 #define RDS_IB_MIN_RNR_TIMER	10
-#define RDS_IB_RETRY_COUNT	7
+#define RDS_IB_RETRY_COUNT	6	/* 7 is for ever on soft-RoCE */
 #define RDS_IB_RNR_RETRY	7	/* for ever */
 /* How often a port that is down is looked at when there is nothing else to do, in ms. */
 #define RDS_IB_PORT_POLL_MS	100

@@ -55,6 +55,10 @@ struct rds_ib_tx {
 	bool			started;	/* fragments of the message at hand have been prepared, */
 	u32			offset;		/* up to here, */
 	u64			ack;		/* with this ack */
+
+	/* watchdog */
+	u32			seen_tail;	/* of the ring, last time */
+	unsigned int		stalled;	/* times in a row that it had not moved */
 };
 
 struct rds_ib_rx {
@@ -101,6 +105,7 @@ struct rds_ib_ep {
 
 	unsigned long		flags;
 	struct timer_list	retry;		/* run a transmit pass, after a want of memory */
+	struct timer_list	watchdog;	/* looks whether sends complete, while any are under way */
 	struct rds_ib_tx	tx;
 	struct rds_ib_rx	rx;
 	struct rcu_head		rcu;

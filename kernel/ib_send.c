@@ -37,6 +37,13 @@ MODULE_PARM_DESC(ib_send_ring, "Send ring entries of an RDMA connection, a power
 /* A want of memory or of mappings: try again after this. */
 #define RDS_IB_RETRY_DELAY	(HZ / 50)
 
+/* Sends are looked at this often, and given up when none has completed this many times in a row: a device that
+ * neither completes a send nor reports an error (soft-RoCE after its link went away and came back) must not
+ * keep a connection, nor may a peer that posts no receive buffers.
+ */
+#define RDS_IB_WATCH_PERIOD	(2 * HZ)
+#define RDS_IB_WATCH_LIMIT	3
+
 static unsigned int rds_ib_ring_size(void)
 {
 	return rounddown_pow_of_two(clamp(ib_send_ring, RDS_IB_RING_MIN, RDS_IB_RING_MAX));
@@ -137,6 +144,7 @@ void rds_ib_tx_drop(struct rds_ib_ep *ep)
 	struct rds_ib_tx *tx = &ep->tx;
 
 	timer_shutdown_sync(&ep->retry);
+	timer_shutdown_sync(&ep->watchdog);
 	rds_ib_release_oldest(ep, tx->ring.head - tx->ring.tail, false);
 	if (tx->op)
 		rds_ib_op_end(ep, tx->op, RDS_RDMA_DROPPED);
@@ -196,6 +204,31 @@ static void rds_ib_retry(struct timer_list *timer)
 	struct rds_ib_ep *ep = from_timer(ep, timer, retry);
 
 	rds_path_post(ep->ep.path, RDS_PATH_XMIT);
+}
+
+static void rds_ib_watch_sends(struct rds_ib_ep *ep)
+{
+	if (!timer_pending(&ep->watchdog))
+		mod_timer(&ep->watchdog, jiffies + RDS_IB_WATCH_PERIOD);
+}
+
+static void rds_ib_watchdog(struct timer_list *timer)
+{
+	struct rds_ib_ep *ep = from_timer(ep, timer, watchdog);
+	struct rds_ib_tx *tx = &ep->tx;
+	u32 tail = READ_ONCE(tx->ring.tail);
+
+	/* with nothing under way the next flush starts it anew */
+	if (tail == READ_ONCE(tx->ring.head)) {
+		tx->stalled = 0;
+		return;
+	}
+	tx->stalled = tail == tx->seen_tail ? tx->stalled + 1 : 0;
+	tx->seen_tail = tail;
+	if (tx->stalled >= RDS_IB_WATCH_LIMIT)
+		rds_ep_drop(&ep->ep, RDS_DROP_SEND_STALLED, -ETIMEDOUT);
+	else
+		rds_ib_watch_sends(ep);
 }
 
 /* Frames */
@@ -380,6 +413,7 @@ void rds_ib_flush(struct rds_ep *base)
 	tx->first = NULL;
 	tx->last = NULL;
 	rds_stat_inc(rds_ib_ep_net(ep), ib_posts);
+	rds_ib_watch_sends(ep);
 	/* what was not posted stays in the ring until close() */
 	err = ib_post_send(ep->qp, first, &bad);
 	if (err)
@@ -413,6 +447,7 @@ int rds_ib_tx_init(struct rds_ib_ep *ep)
 		tx->slots[i].ep = ep;
 	}
 	timer_setup(&ep->retry, rds_ib_retry, 0);
+	timer_setup(&ep->watchdog, rds_ib_watchdog, 0);
 	return 0;
 
 out_free_bufs:
