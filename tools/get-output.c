@@ -53,10 +53,19 @@ int output_open(struct output *out, const char *path, bool replace)
 	return fchmod(out->fd, 0666 & ~mask) < 0 ? -errno : 0;
 }
 
+static bool all_zero(const char *buf, size_t len)
+{
+	return !*buf && !memcmp(buf, buf + 1, len - 1);
+}
+
 int output_write(struct output *out, const void *buf, size_t len, uint64_t off)
 {
 	const char *p = buf;
 
+	if (out->size < off + len)
+		out->size = off + len;
+	if (all_zero(buf, len))
+		return 0;
 	while (len > 0) {
 		ssize_t n = pwrite(out->fd, p, len, off);
 
@@ -105,6 +114,9 @@ int output_commit(struct output *out)
 {
 	int err;
 
+	/* the file may end in a hole */
+	if (ftruncate(out->fd, out->size) < 0)
+		return -errno;
 	/* some file systems tell of a full disk only now */
 	if (fsync(out->fd) < 0)
 		return -errno;

@@ -13,6 +13,7 @@
 struct output {
 	const char	*path;	/* the final name */
 	char		*part;	/* NULL: nothing to remove */
+	uint64_t	size;	/* end of what was written */
 	int		fd;
 	bool		replace;
 };
@@ -20,7 +21,10 @@ struct output {
 /* -EEXIST (and not @replace), -EISDIR, or as open(2). */
 int output_open(struct output *out, const char *path, bool replace);
 
-/* 0 or as pwrite(2): -ENOSPC, -EDQUOT, -EFBIG, -EIO. */
+/*
+ * Bytes that are all zero become a hole.
+ * 0 or as pwrite(2): -ENOSPC, -EDQUOT, -EFBIG, -EIO.
+ */
 int output_write(struct output *out, const void *buf, size_t len, uint64_t off);
 
 /* Onto the disk, then to the final name.  0 or -errno; output_abort() is due. */

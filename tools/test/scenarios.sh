@@ -181,6 +181,29 @@ test_sizes()
 	fetch "a symbolic link within the folder" link-inside
 }
 
+# As on a disk image: all but nothing in it, and larger than 32 bits can tell.
+test_large()
+{
+	truncate -s 4G srv/large
+	printf 'the end' >>srv/large
+	get -t 60 -o out/x "$host:large" && [ "$(stat -c %s out/x)" = 4294967303 ] &&
+		[ "$(tail -c 7 out/x)" = "the end" ] && [ "$(stat -c %b out/x)" -lt 10000 ]
+	result $? "a file of 4 GiB and a bit, with a hole"
+	rm srv/large out/x
+}
+
+test_all_addresses()
+{
+	stop_server
+	"$tools/rds-serve" srv >serve.out 2>serve.log &
+	server_pid=$!
+	wait_for 30 grep -qs "serving.* $host:4460" serve.out
+	result $? "without -a, the server listens on every address"
+	fetch "and serves there" small
+	stop_server
+	start_server
+}
+
 test_clients_together()
 {
 	local i code=0 pids=()
@@ -435,7 +458,7 @@ test_poke()
 cd "$work" || exit 1
 make_files
 start_server
-for scenario in ${SCENARIOS:-sizes clients_together names output full_disk usage terminal midway server_ends limits poke \
+for scenario in ${SCENARIOS:-sizes all_addresses clients_together names output full_disk usage terminal midway server_ends limits poke \
 	unprivileged}; do
 	"test_$scenario"
 done

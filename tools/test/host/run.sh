@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
 # run.sh DIR: tests of the tools built in DIR that need no RDS in the kernel, as one TAP stream. The scenarios run over
-# fake-rds.so, once as they are, once over a link that breaks and fills up all the time, and in short over IPv6.
+# fake-rds.so, once as they are, once with a file of 4 GiB, once over a link that breaks and fills up all the time, and
+# in short over IPv6.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 built=$(cd "$1" && pwd)
@@ -59,6 +60,7 @@ part unit-file "$built/test/unit-file"
 part unit-target "$built/test/unit-target"
 part no-module no_module
 part fake over_fake 127.0.0.1 127.0.0.2
+part fake-large over_fake SCENARIOS=large 127.0.0.1 127.0.0.1
 part fake-drops over_fake FAKE_RDS_DROP=3 FAKE_RDS_FULL=5 SCENARIOS="sizes clients_together output" 127.0.0.1 127.0.0.1
 part fake-ipv6 over_fake SCENARIOS="sizes names terminal" ::1 ::1
 echo "1..$tests"
