@@ -1,16 +1,40 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-# fetch NAME OPTION...: whole, with the server's digest, and without a copy
+
+# arrived CODE NAME: rds-get ended with CODE; NAME is whole, with the server's digest, and without a copy
+arrived()
+{
+	cat get.out get.err
+	[ "$1" = 0 ] && [ "$(sha256sum <out/x)" = "$(get "$2")" ] &&
+		grep -q "RDMA-written by the server: $(stat -c %s out/x) bytes" get.out &&
+		grep -q "copied by the CPU in RDS: 0 bytes of the file" get.out
+}
+
+# fetch NAME OPTION...
 fetch()
 {
 	local name=$1
 	shift
 	rm -f out/x
 	rds-get "$@" -o out/x "$PEER_ADDR:$name" >get.out 2>get.err
-	code=$?
-	cat get.out get.err
-	[ $code = 0 ] && [ "$(sha256sum <out/x)" = "$(get "$name")" ] &&
-		grep -q "RDMA-written by the server: $(stat -c %s out/x) bytes" get.out &&
-		grep -q "copied by the CPU in RDS: 0 bytes of the file" get.out
+	arrived $? "$name"
+}
+
+# The cable is taken out and put in again while bytes move; what is lost with a connection is asked for again.
+fetch_with_breaks()
+{
+	local client round
+	rm -f out/x
+	rds-get -t 120 -s 256 -o out/x "$PEER_ADDR:64m" >get.out 2>get.err &
+	client=$!
+	for round in one two three; do
+		sleep 1
+		echo "break $round"
+		link_down
+		sleep 1
+		link_up
+	done
+	wait $client
+	arrived $? 64m
 }
 
 # refused CODE SENTENCE ARGUMENTS...: and nothing is left behind
@@ -46,19 +70,6 @@ ended()
 	fails_with $? "$1" "$2"
 }
 
-# The link goes down and up while bytes move; whatever was on its way is asked for again.
-flap()
-{
-	local round
-	for round in one two three; do
-		echo "link down: $round"
-		sleep 1
-		ip link set "$NETDEV" down
-		sleep 1
-		ip link set "$NETDEV" up
-	done
-}
-
 mkdir -p /tmp/t/out
 cd /tmp/t || exit 1
 sync_point serving
@@ -69,10 +80,7 @@ check "a name out of the folder" refused 3 "leads out" -o out/x "$PEER_ADDR:../o
 check "a link out of the folder" refused 3 "leads out" -o out/x "$PEER_ADDR:link"
 check "over IPv6" rds-get -f -o out/x "[$PEER_ADDR6]:8m"
 rm -f out/x
-flap &
-flapping=$!
-check "a file of 64 MiB over a link that goes down and up" fetch 64m -t 120 -s 256
-wait "$flapping"
+check "a file of 64 MiB while the cable goes out and in" fetch_with_breaks
 sync_point fetched
 
 start_long
