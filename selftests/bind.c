@@ -205,7 +205,7 @@ TEST_F(table, abi3_mapped_is_the_same_address)
 }
 
 #define RACERS	4
-#define ROUNDS	200
+#define ROUNDS	60
 
 struct racer {
 	pthread_barrier_t	*start;
