@@ -9,7 +9,7 @@
 /* Local pieces that one work request of an RDMA operation gathers or scatters.  Every entry of the send queue has
  * room for them, used or not.
  */
-#define RDS_IB_MAX_SGE		4u
+#define RDS_IB_MAX_SGE		3u
 /* Local pieces of an operation: RDS_MSG_MAX bytes in up to 1024 ranges, each with its own first page. */
 #define RDS_IB_OP_PIECES	(RDS_MSG_MAX / PAGE_SIZE + 1024)
 

@@ -122,7 +122,8 @@ void rds_ep_put(struct rds_ep *ep)
 
 static void rds_path_set(struct rds_path *path, enum rds_path_state state, struct rds_ep *ep)
 {
-	trace_rds_path_state(rds_path_conn(path), path->state, state);
+	if (state != path->state)
+		trace_rds_path_state(rds_path_conn(path), path->state, state);
 	spin_lock_bh(&path->rx_lock);
 	spin_lock(&path->tx_lock);
 	path->state = state;
@@ -151,7 +152,7 @@ static void rds_path_note_drop(struct rds_path *path, enum rds_drop_reason reaso
 	drop->err = err;
 	drop->when = ktime_get_real_seconds();
 	rds_stat_inc(rds_path_conn(path)->rn, conn_reset);
-	trace_rds_path_drop(rds_path_conn(path), path->state, reason, err);
+	trace_rds_path_drop(rds_path_conn(path), reason, err);
 }
 
 static struct rds_ep *rds_path_take_request(struct rds_path *path)

@@ -47,13 +47,12 @@ TRACE_EVENT(rds_path_state,
 
 /* A connection's endpoint was given up. */
 TRACE_EVENT(rds_path_drop,
-	TP_PROTO(const struct rds_conn *conn, int state, int reason, int err),
-	TP_ARGS(conn, state, reason, err),
+	TP_PROTO(const struct rds_conn *conn, int reason, int err),
+	TP_ARGS(conn, reason, err),
 	TP_STRUCT__entry(
 		__array(__u8, laddr, 16)
 		__array(__u8, faddr, 16)
 		__field(__u32, tos)
-		__field(int, state)
 		__field(int, reason)
 		__field(int, err)
 	),
@@ -61,12 +60,10 @@ TRACE_EVENT(rds_path_drop,
 		memcpy(__entry->laddr, &conn->key.laddr, 16);
 		memcpy(__entry->faddr, &conn->key.faddr, 16);
 		__entry->tos = conn->key.tos;
-		__entry->state = state;
 		__entry->reason = reason;
 		__entry->err = err;
 	),
-	TP_printk("%pI6c -> %pI6c tos %u in %s: %s (%d)", __entry->laddr, __entry->faddr,
-		  __entry->tos, rds_show_state(__entry->state),
+	TP_printk("%pI6c -> %pI6c tos %u: %s (%d)", __entry->laddr, __entry->faddr, __entry->tos,
 		  rds_drop_text(__entry->reason), __entry->err)
 );
 
