@@ -19,11 +19,6 @@
 #include <linux/version.h>
 #include <asm/barrier.h>
 #include <asm/byteorder.h>
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)	/* sparse knows no __has_include */
-#include <linux/unaligned.h>
-#else
-#include <asm/unaligned.h>
-#endif
 #else
 #include "tests/user/pure_user.h"
 #endif
