@@ -14,8 +14,8 @@ fetches()
 	local from=$1 to=$2 server=$3 client=$4 pid code=1
 	$server "$from:4000" /tmp/data 2>/tmp/server.log &
 	pid=$!
-	if wait_for 30 in_recvmsg $pid && timeout 60 "$client" "$to" "$from:4000" >/tmp/fetched; then
-		cmp /tmp/data /tmp/fetched && wait_for 30 grep -q SUCCESS /tmp/server.log && code=0
+	if wait_for 120 in_recvmsg $pid && timeout 120 "$client" "$to" "$from:4000" >/tmp/fetched; then
+		cmp /tmp/data /tmp/fetched && wait_for 120 grep -q SUCCESS /tmp/server.log && code=0
 	fi
 	# talk_server has ended by itself if all went well, fetch-server serves on
 	kill $pid 2>/dev/null
