@@ -24,7 +24,11 @@ record()
 	FOLDER=$(mktemp -d)
 	run_tap selftests/recorder "$messages" "$FOLDER" "$MY_ADDR" "$PEER_ADDR" "$MY_ADDR6" "$PEER_ADDR6" &
 	recorder=$!
-	turn 60 ready start || fail "recorder" "the sockets were not bound"
+	turn 600 ready start || {
+		fail "recorder" "the sockets were not bound"
+		kill "$recorder"
+		return 1
+	}
 	until [ -e "$FOLDER/received" ] || [ "$SECONDS" -gt "$end" ]; do
 		"$@"
 	done
@@ -62,7 +66,7 @@ serve()
 	rm -f /tmp/peer-ready
 	selftests/vm2_peer /tmp/peer-ready "$MY_ADDR" "$MY_ADDR6" &
 	peer=$!
-	check "vm2_peer is ready" wait_for 60 test -e /tmp/peer-ready
+	check "vm2_peer is ready" wait_for 300 test -e /tmp/peer-ready
 	sync_point "peer for $1"
 	sync_point "end of $1"
 	check "vm2_peer served to the end" kill "$peer"
@@ -73,5 +77,5 @@ serve()
 # Both machines get a module that has not met anybody.
 afresh()
 {
-	sync_point unload && wait_for 60 rds_unused && unload_rds ours && load_rds ours && sync_point loaded
+	sync_point unload && wait_for 120 rds_unused && unload_rds ours && load_rds ours && sync_point loaded
 }

@@ -3,7 +3,7 @@
 # Keys made before there is any connection, with modules just loaded: the six lines of Python, and all that
 # selftests/vm2_cold.c asks; in both directions, over IPv4 and IPv6.
 #
-# timeout: 600
+# timeout: 900
 . /rds/selftests/vm2/lib.sh
 
 # in_recvmsg PID: it has bound its socket and waits for a message (47 is recvmsg on x86-64)
@@ -18,17 +18,17 @@ talk()
 		head -c 8192 /dev/urandom >/tmp/data
 		userlib/examples/talk_server.py "$3" /tmp/data 2>/tmp/server.log &
 		server=$!
-		wait_for 60 in_recvmsg "$server"
+		wait_for 120 in_recvmsg "$server"
 		sync_point "talk"
 		put "digest of $3" "$(sha256sum </tmp/data)"
 		sync_point "talked"
-		wait_for 30 grep -q SUCCESS /tmp/server.log && code=0
+		wait_for 120 grep -q SUCCESS /tmp/server.log && code=0
 		cat /tmp/server.log
 		kill "$server" 2>/dev/null
 		wait "$server"
 	else
 		sync_point "talk"
-		timeout 60 userlib/examples/talk_client.py "$2" "$4" >/tmp/fetched
+		timeout 180 userlib/examples/talk_client.py "$2" "$4" >/tmp/fetched
 		[ "$(sha256sum </tmp/fetched)" = "$(get "digest of $4")" ] && code=0
 		sync_point "talked"
 	fi

@@ -5,7 +5,7 @@
 #
 # modules: ours stock
 # modules: stock ours
-# timeout: 900
+# timeout: 1200
 . /rds/selftests/vm2/lib.sh
 
 OURS=a
@@ -16,7 +16,7 @@ capture()
 {
 	tcpdump -Z root -i "$NETDEV" -B 65536 -s 0 -U -w /tmp/frames.pcap udp port 4791 2>/tmp/tcpdump.log &
 	tcpdump=$!
-	wait_for 60 grep -q listening /tmp/tcpdump.log
+	wait_for 120 grep -q listening /tmp/tcpdump.log
 }
 
 capture_is_whole()
