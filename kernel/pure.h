@@ -16,7 +16,6 @@
 #include <linux/in6.h>
 #include <linux/limits.h>
 #include <linux/socket.h>
-#include <linux/version.h>
 #include <asm/barrier.h>
 #include <asm/byteorder.h>
 #else
