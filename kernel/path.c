@@ -10,10 +10,12 @@
 #include "transport.h"
 #include "xmit.h"
 
-/* How long connecting may take.  A request that is lost is repeated by the CM after 8 s at best: a new
- * attempt is faster.
+/* How long connecting may take.  The CM repeats a lost request after 4.3 s at best, so a new attempt before that
+ * is faster; but a peer that is slow to answer must get its time, too.
  */
-#define RDS_CONNECT_TIMEOUT	(6 * HZ)
+#define RDS_CONNECT_TIMEOUT		(7 * HZ / 2)
+#define RDS_CONNECT_TIMEOUT_LONG	(10 * HZ)
+#define RDS_CONNECT_QUICK_ATTEMPTS	3
 /* Delay before a retry: the first at once, then random below a doubling bound. */
 #define RDS_BACKOFF_MIN_MS	1
 #define RDS_BACKOFF_MAX_MS	1000
@@ -155,6 +157,13 @@ static void rds_path_note_drop(struct rds_path *path, enum rds_drop_reason reaso
 	trace_rds_path_drop(rds_path_conn(path), reason, err);
 }
 
+static void rds_path_arm_connect(struct rds_path *path)
+{
+	bool quick = ++path->attempts <= RDS_CONNECT_QUICK_ATTEMPTS;
+
+	rds_path_arm(path, quick ? RDS_CONNECT_TIMEOUT : RDS_CONNECT_TIMEOUT_LONG);
+}
+
 static struct rds_ep *rds_path_take_request(struct rds_path *path)
 {
 	struct rds_ep *ep;
@@ -191,14 +200,13 @@ static void rds_path_connect(struct rds_path *path)
 {
 	struct rds_ep *ep;
 
-	path->attempts++;
 	ep = rds_path_conn(path)->key.trans->connect(path);
 	if (IS_ERR(ep)) {
 		rds_path_note_drop(path, RDS_DROP_SETUP, PTR_ERR(ep));
 		return;
 	}
 	rds_path_set(path, RDS_PATH_CONNECTING, ep);
-	rds_path_arm(path, RDS_CONNECT_TIMEOUT);
+	rds_path_arm_connect(path);
 }
 
 static void rds_path_accept(struct rds_path *path)
@@ -206,9 +214,8 @@ static void rds_path_accept(struct rds_path *path)
 	struct rds_ep *ep = rds_path_take_request(path);
 	int err;
 
-	path->attempts++;
 	rds_path_set(path, RDS_PATH_CONNECTING, ep);
-	rds_path_arm(path, RDS_CONNECT_TIMEOUT);
+	rds_path_arm_connect(path);
 	err = ep->trans->accept(ep);
 	if (err)
 		rds_ep_drop(ep, RDS_DROP_SETUP, err);
