@@ -270,12 +270,6 @@ class StandIn(SocketCalls, unittest.TestCase):
         self.assertRegex(rds.version(), r"^\d+\.\d+\.\d+$")
 
 
-class StandIn6(StandIn):
-    FAMILY, HOST = socket.AF_INET6, "::1"
-
-    test_sendmsg_with_ancdata = test_recvmsg_with_ancdata = None    # those are of IPv4
-
-
 class Rds(SocketCalls, unittest.TestCase):
     """The same calls and some more over RDS; any module's."""
 

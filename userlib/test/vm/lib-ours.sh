@@ -42,7 +42,6 @@ for pair in "127.0.0.1 127.0.0.1" "127.0.0.1 127.0.0.2" "::1 ::1" "$MY_ADDR $PEE
 	run_tap test/socket-rdma $pair
 done
 
-run_tap python/test_rds.py --tap StandIn6
 for pair in "127.0.0.1 127.0.0.1" "$MY_ADDR $PEER_ADDR" "$MY_ADDR6 $PEER_ADDR6"; do
 	export RDS_TEST_ADDR=${pair% *} RDS_TEST_PEER=${pair#* }
 	run_tap python/test_rds.py --tap Rds SlowReader Rdma
