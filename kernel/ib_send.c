@@ -18,8 +18,8 @@
 #include "stats.h"
 #include "xmit.h"
 
-/* Memory of an idle connection is mostly this: about 700 bytes for an entry, on soft-RoCE. */
-static unsigned int ib_send_ring = 64;
+/* Memory of an idle connection is mostly this: about 650 bytes for an entry, on soft-RoCE. */
+static unsigned int ib_send_ring = 32;
 module_param(ib_send_ring, uint, 0444);
 MODULE_PARM_DESC(ib_send_ring, "Send ring entries of an RDMA connection, a power of two from 16 to 1024");
 
@@ -32,7 +32,7 @@ MODULE_PARM_DESC(ib_send_ring, "Send ring entries of an RDMA connection, a power
 /* And one that only an ack frame may take. */
 #define RDS_IB_RING_ACK		1
 /* Every so many work requests one is signalled, so that room comes back before the ring is empty. */
-#define RDS_IB_SIGNAL_EVERY	16
+#define RDS_IB_SIGNAL_EVERY	8
 
 /* A want of memory or of mappings: try again after this. */
 #define RDS_IB_RETRY_DELAY	(HZ / 50)
