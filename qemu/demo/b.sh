@@ -16,4 +16,5 @@ echo "$mine" >/tmp/digest.mine
 save /tmp/digest.theirs
 save /tmp/digest.mine
 check "the digests agree" [ "$mine" = "$theirs" ]
+check "no byte of the file was copied between programs and kernel" /usr/bin/python3 /rds/qemu/demo/copied.py 65536
 sync_point fetched
