@@ -179,7 +179,7 @@ static bool send_one(struct sender *s)
 		return false;
 	if (n != s->len) {
 		rec.failed_calls++;
-		complain("flow %#llx: sending message %u of %u bytes gave %zd",
+		complain("flow %llu: sending message %u of %u bytes gave %zd",
 			 (unsigned long long)flow->id, flow->next, s->len, n);
 		return false;
 	}
@@ -224,19 +224,19 @@ static void record(struct receiver *r, ssize_t n, const struct header *hdr)
 	}
 	if (hdr->number < flow->next || hdr->number >= flow->total) {
 		rec.repeated++;
-		complain("flow %#llx: message %u again, or late, %u is next",
+		complain("flow %llu: message %u again, or late, %u is next",
 			 (unsigned long long)flow->id, hdr->number, flow->next);
 		return;
 	}
 	if (hdr->number > flow->next) {
 		rec.lost += hdr->number - flow->next;
-		complain("flow %#llx: message %u after %u", (unsigned long long)flow->id,
+		complain("flow %llu: message %u after %u", (unsigned long long)flow->id,
 			 hdr->number, flow->next - 1);
 	}
 	len = compose(flow, hdr->number, want);
 	if (n != len || memcmp(in, want, len)) {
 		rec.changed++;
-		complain("flow %#llx: message %u of %u bytes came changed, with %zd bytes",
+		complain("flow %llu: message %u of %u bytes came changed, with %zd bytes",
 			 (unsigned long long)flow->id, hdr->number, len, n);
 	}
 	rec.received += hdr->number + 1 - flow->next;
