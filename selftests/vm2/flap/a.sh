@@ -6,7 +6,7 @@
 #
 # The time-out is for machines with other things to do; when nothing moves for two minutes, the recorder ends by itself.
 #
-# timeout: 1800
+# timeout: 1200
 . /rds/selftests/vm2/lib.sh
 
 # Seconds for which the link is down, in turn. A connection survives two seconds, by retransmission on its queue pair.
@@ -36,6 +36,6 @@ connections_broke()
 }
 
 watch_connections
-record $((${MESSAGES:-100000} / 2)) 1700 flap
+record $((${MESSAGES:-100000} / 2)) 1100 flap
 check "connections broke and messages were sent again" connections_broke
 save_connections
