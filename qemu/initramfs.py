@@ -158,6 +158,7 @@ def add_modules(stage, kernel, wanted):
         for path in deps.get(name, []):
             os.makedirs(os.path.dirname(os.path.join(target, path)), exist_ok=True)
             shutil.copyfile(os.path.join(source, path), os.path.join(target, path))
+    os.makedirs(target, exist_ok=True)  # all may be built in
     for index in ("modules.order", "modules.builtin", "modules.builtin.modinfo"):
         if os.path.exists(os.path.join(source, index)):
             shutil.copyfile(os.path.join(source, index), os.path.join(target, index))
