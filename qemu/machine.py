@@ -111,13 +111,14 @@ class Machine:
 def kernel_command_line(options, role, boot):
     """A splat ends a test's VM at once; a person's shell survives it, and is not talked over by the kernel.
 
+    slab_nomerge: our slab caches are our own, so that /proc/slabinfo and their destruction tell of objects left behind.
     no_timer_check: at boot the kernel waits some milliseconds for interrupts of its timer, which come late on a busy host.
     """
     care = "loglevel=4" if options.shell else "loglevel=7 panic_on_warn=1"
     rate = tsc.khz() if options.accel == "tcg" else None
     clock = f"tsc_early_khz={rate} " if rate else ""
     return (
-        f"console=ttyS0 {care} {clock}panic=-1 oops=panic mitigations=off no5lvl nokaslr tsc=reliable no_timer_check cryptomgr.notests "
+        f"console=ttyS0 {care} {clock}panic=-1 oops=panic mitigations=off no5lvl nokaslr tsc=reliable no_timer_check slab_nomerge cryptomgr.notests "
         f"rcupdate.rcu_cpu_stall_timeout=60 random.trust_cpu=on rig.ROLE={role} rig.BOOT={boot} {options.append}"
     )
 
