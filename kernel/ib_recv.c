@@ -245,6 +245,14 @@ static void rds_ib_map_complete(struct rds_ib_ep *ep, struct rds_payload *payloa
 	rds_payload_put(payload);
 }
 
+/* On one queue pair numbers only grow: what is to be sent again goes first, in order.  But soft-RoCE, when packets
+ * were lost, may send a work request again under a new packet number, and deliver it twice.
+ */
+static bool rds_ib_frame_is_repeat(const struct rds_ib_ep *ep, u64 seq)
+{
+	return seq <= atomic64_read(&ep->rx.done);
+}
+
 /* A whole message is there.  Returns 0, or -ENOMEM: it was not taken, nor will it be acknowledged. */
 static int rds_ib_frame_complete(struct rds_ib_ep *ep)
 {
@@ -257,6 +265,12 @@ static int rds_ib_frame_complete(struct rds_ib_ep *ep)
 	if (rds_header_is_cong_map(hdr)) {
 		ep->rx.partial = NULL;
 		rds_ib_map_complete(ep, payload);
+		return 0;
+	}
+	if (rds_ib_frame_is_repeat(ep, seq)) {
+		ep->rx.partial = NULL;
+		rds_payload_put(payload);
+		rds_stat_inc(conn->rn, recv_drop_old_seq);
 		return 0;
 	}
 	inc = rds_inc_alloc(hdr, &conn->key.faddr, &conn->key.laddr, conn->key.scope, GFP_ATOMIC);
