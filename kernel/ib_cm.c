@@ -317,6 +317,10 @@ int rds_ib_step(struct rds_ep *base)
 	case RDS_IB_ROUTE_RESOLVED:
 		return rds_ib_request(ep);
 	case RDS_IB_RESOLVING:
+		/* one that the peer asked for, until the CM has heard of its confirmation */
+		if (!base->active && test_bit(RDS_IB_PEER_SENDS, &ep->flags))
+			rdma_notify(ep->cm_id, IB_EVENT_COMM_EST);
+		break;
 	case RDS_IB_CONNECTED:
 		break;
 	}

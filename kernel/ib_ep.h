@@ -82,7 +82,7 @@ enum {
 	RDS_IB_ACK_DUE,			/* the peer wants an ack */
 	RDS_IB_ACK_SENDING,		/* an ack frame is in the ring */
 	RDS_IB_WANT_ROOM,		/* a transmit pass waits for completions */
-	RDS_IB_PEER_SENDS,		/* the CM was told that the peer considers us connected */
+	RDS_IB_PEER_SENDS,		/* the peer considers us connected: the worker tells the CM */
 };
 
 struct rds_ib_ep {

@@ -29,7 +29,8 @@ static void rds_ib_qp_event(struct ib_event *event, void *data)
 
 	switch (event->event) {
 	case IB_EVENT_COMM_EST:
-		rdma_notify(ep->cm_id, IB_EVENT_COMM_EST);
+		if (!test_and_set_bit(RDS_IB_PEER_SENDS, &ep->flags))
+			rds_ep_post(&ep->ep, RDS_EP_STEP);
 		break;
 	case IB_EVENT_QP_FATAL:
 	case IB_EVENT_QP_REQ_ERR:

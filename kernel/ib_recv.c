@@ -335,13 +335,15 @@ static void rds_ib_frame(struct rds_ib_ep *ep, struct rds_ib_rbuf *buf, u32 byte
 		rds_ep_drop(&ep->ep, RDS_DROP_NO_MEMORY, -ENOMEM);
 }
 
-/* The peer knows that we are connected, but its confirmation to our CM is late or lost. */
+/* The peer knows that we are connected, but its confirmation to our CM is late or lost.  The worker tells it: the
+ * CM's locks are not for interrupts.
+ */
 static void rds_ib_notify_cm(struct rds_ib_ep *ep)
 {
 	if (ep->ep.active || READ_ONCE(ep->stage) == RDS_IB_CONNECTED ||
 	    test_and_set_bit(RDS_IB_PEER_SENDS, &ep->flags))
 		return;
-	rdma_notify(ep->cm_id, IB_EVENT_COMM_EST);
+	rds_ep_post(&ep->ep, RDS_EP_STEP);
 }
 
 static void rds_ib_receive(struct rds_ib_ep *ep, struct rds_ib_rbuf *buf, u32 bytes)
