@@ -53,13 +53,25 @@ void rds_deliver(struct rds_net *rn, struct rds_inc *inc)
 	sock_put(&rs->sk);
 }
 
+/* A peer that tells its generation starts its numbers anew only with another one: then a low number is a
+ * repeat even without the flag.
+ */
+static bool rds_path_accepts(struct rds_path *path, const struct rds_header *hdr)
+{
+	u8 flags = hdr->flags;
+
+	if (path->peer_generation)
+		flags |= RDS_FLAG_RETRANSMITTED;
+	return rds_rx_seq_accept(&path->rx, be64_to_cpu(hdr->seq), flags);
+}
+
 void rds_path_receive(struct rds_path *path, const struct rds_header *hdr, struct rds_inc *inc)
 {
 	struct rds_net *rn = rds_path_conn(path)->rn;
 
 	if (hdr->flags & RDS_FLAG_ACK_REQUIRED)
 		rds_stat_inc(rn, recv_ack_required);
-	if (!rds_rx_seq_accept(&path->rx, be64_to_cpu(hdr->seq), hdr->flags)) {
+	if (!rds_path_accepts(path, hdr)) {
 		rds_stat_inc(rn, recv_drop_old_seq);
 	} else if (hdr->dport == htons(RDS_PORT_PING)) {
 		rds_stat_inc(rn, recv_ping);

@@ -298,11 +298,13 @@ static void rds_ib_frame_bad(struct rds_ib_ep *ep, enum rds_frame frame)
 }
 
 /* Our own request was answered, and the peer's first frame has overtaken the CM's callback that tells us who the
- * peer is: whether a repeat is one cannot be said yet.
+ * peer is: whether a low number is a repeat, or a restarted peer's, cannot be said yet.
  */
 static bool rds_ib_frame_is_early(const struct rds_ib_ep *ep, const struct rds_header *hdr)
 {
-	return ep->ep.active && hdr->flags & RDS_FLAG_RETRANSMITTED &&
+	u64 seq = be64_to_cpu(hdr->seq);
+
+	return ep->ep.active && seq && seq < ep->ep.path->rx.next &&
 	       smp_load_acquire(&ep->stage) != RDS_IB_CONNECTED;
 }
 
