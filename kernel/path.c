@@ -2,6 +2,7 @@
 #include "path.h"
 
 #include <linux/random.h>
+#include "cm_priv.h"
 #include "cong.h"
 #include "conn.h"
 #include "msg.h"
@@ -350,7 +351,7 @@ static struct rds_path_duel rds_path_duel(struct rds_path *path)
 	duel.ordered = request && request->ordered_duel;
 	duel.we_asked = path->ep && path->ep->active;
 	spin_unlock_bh(&path->tx_lock);
-	duel.we_are_smaller = memcmp(&key->laddr, &key->faddr, sizeof(key->laddr)) < 0;
+	duel.we_are_smaller = rds_addr_cmp(&key->laddr, &key->faddr) < 0;
 	return duel;
 }
 
