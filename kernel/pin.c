@@ -9,15 +9,20 @@
 #include <linux/slab.h>
 #include "stats.h"
 
+/* Never more than the limit, not for a moment either: a charge that is taken back would make another
+ * thread's fail that had room.
+ */
 static int rds_pin_charge(struct mm_struct *mm, unsigned int pages)
 {
-	unsigned long limit = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
-	u64 now = atomic64_add_return(pages, &mm->pinned_vm);
+	bool unlimited = capable(CAP_IPC_LOCK);
+	u64 limit = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
+	s64 old = atomic64_read(&mm->pinned_vm);
 
-	if (now <= limit || capable(CAP_IPC_LOCK))
-		return 0;
-	atomic64_sub(pages, &mm->pinned_vm);
-	return -ENOMEM;
+	do {
+		if (!unlimited && old + pages > limit)
+			return -ENOMEM;
+	} while (!atomic64_try_cmpxchg(&mm->pinned_vm, &old, old + pages));
+	return 0;
 }
 
 /* Pin one range behind what is pinned already and append its pieces at *@sg. */
