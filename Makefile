@@ -35,6 +35,7 @@ help:
 	@echo '  make check              every test, or TESTS="PATTERN..."; logs in build/check'
 	@echo '  make unit               only the tests that need no kernel'
 	@echo '  make debug-kernel       build (once) a kernel that finds bugs, and the module for it: then qemu/run.sh --debug TEST'
+	@echo '  make soak               long runs with random seeds on that kernel for one hour, or HOURS= or MINUTES=; TESTS= as above'
 	@echo
 	@echo 'One test: qemu/run.sh TEST; see qemu/README.md'
 
@@ -72,6 +73,9 @@ module-backports:
 check:
 	qemu/check.sh $(TESTS)
 
+soak:
+	qemu/soak.sh $(or $(MINUTES),$$((60 * $(or $(HOURS),1)))) $(TESTS)
+
 demo:
 	qemu/demo.sh
 
@@ -94,4 +98,4 @@ clean:
 	$(foreach dir,$(lib-dir) $(tools-dir) $(selftests-dir),$(MAKE) -C $(dir) clean &&) true
 	rm -rf $(build)
 
-.PHONY: all help setup module lib tools selftests unit W1 module-backports check demo debug-kernel vm install clean
+.PHONY: all help setup module lib tools selftests unit W1 module-backports check soak demo debug-kernel vm install clean

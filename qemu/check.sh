@@ -3,24 +3,14 @@
 #
 # check.sh [PATTERN...]: set up, build and run every test, or those whose name one of the patterns (as in file names)
 # matches. Ends with the line "N passed, N failed[, N skipped]"; exit code 0 only if nothing failed and something passed.
-# The names are: build, W1, backports, unit/AREA, rig, selftests, vm/NAME, vm2/NAME, demo.
+# The names are: build, W1, backports, unit/AREA, rig, selftests, vm/NAME, vm2/NAME, demo; and for the debug kernel
+# debug/build, debug/selftests, debug/vm/NAME, debug/vm2/NAME.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 export RESULTS=${RESULTS:-$PWD/build/check} PYTHONDONTWRITEBYTECODE=1
 patterns=("$@")
-
-wanted()
-{
-	local pattern
-	[ ${#patterns[@]} -gt 0 ] || return 0
-	for pattern in "${patterns[@]}"; do
-		# shellcheck disable=SC2053
-		[[ $1 == $pattern ]] && return 0
-	done
-	return 1
-}
-
-host_test() { /usr/bin/python3 qemu/hosttest.py "$@"; }
+run_options=()
+. qemu/tests.sh
 
 stop()
 {
@@ -43,65 +33,29 @@ unit_tests()
 	unit_test tools check
 }
 
-# vm_test NAME RUN.SH-ARGUMENTS: a run that ends without a result must be counted, too.
-vm_test()
+# rig_test ARGUMENTS...: of the rig, with KERNEL
+rig_test()
 {
-	local name=$1 folder
-	shift
-	qemu/run.sh "$@" && return
-	folder=$RESULTS/${name//\//.}
-	cat "$folder"/results "$folder".*/results 2>/dev/null | grep -q '^fail' && return
-	mkdir -p "$folder"
-	printf 'fail\t%s\tthe run gave no result\n' "$name" >>"$folder/results"
+	local name
+	name=$(test_name rig)
+	! wanted "$name" || beside host_test --tap "$name" /usr/bin/python3 qemu/test/rig.py "$@"
 }
 
-# The programs that selftests/Makefile lists, all in one VM.
-selftests()
+on_stock_kernel()
 {
-	local script=$RESULTS/selftests.sh program
-	{
-		echo "# timeout: 900"
-		echo "cd /rds/selftests"
-		make -s --no-print-directory -C selftests list | while read -r program; do
-			echo "run_tap ./$program"
-		done
-		echo "true"
-	} >"$script"
-	vm_test selftests --name selftests "$script"
+	KERNEL=stock
+	rig_test
+	vm_tests
+	! wanted demo || host_test demo make demo
 }
 
-# each_test vm/*.sh|vm2/*/ COMMAND...: COMMAND NAME PATH for each wanted test
-each_test()
+# The kernel is built the first time, which takes both cores: not beside other tests.
+on_debug_kernel()
 {
-	local pattern=$1 area path name
-	shift
-	for area in selftests userlib/test tools/test; do
-		for path in "$area"/$pattern; do
-			[ -e "$path" ] || continue
-			name=${path%.sh}
-			name=${name%/}
-			name=${name#selftests/}
-			! wanted "$name" || "$@" "$name" "$path"
-		done
-	done
-}
-
-# One VM leaves a core free most of the time: two such tests run side by side.
-beside()
-{
-	while [ "$(jobs -pr | wc -l)" -ge 2 ]; do
-		wait -n
-	done
-	"$@" &
-}
-
-vm_tests()
-{
-	! wanted rig || beside host_test --tap rig /usr/bin/python3 qemu/test/rig.py
-	! wanted selftests || beside selftests
-	each_test 'vm/*.sh' beside vm_test
-	wait
-	each_test 'vm2/*/' vm_test
+	KERNEL=debug
+	any_vm_test || return
+	host_test debug/build make debug-kernel || return
+	vm_tests
 }
 
 rm -rf "$RESULTS"
@@ -118,6 +72,6 @@ host_test build make -j"$(nproc)" all || stop
 ! wanted W1 || host_test W1 make -j"$(nproc)" W1
 ! wanted backports || host_test backports make -j"$(nproc)" module-backports
 unit_tests
-vm_tests
-! wanted demo || host_test demo make demo
+on_stock_kernel
+on_debug_kernel
 stop

@@ -117,8 +117,6 @@ def kernel_command_line(options, role, boot):
     care = "loglevel=4" if options.shell else "loglevel=7 panic_on_warn=1"
     rate = tsc.khz() if options.accel == "tcg" else None
     clock = f"tsc_early_khz={rate} " if rate else ""
-    # without ACPI, timer interrupts get lost between the PIT and the I/O APIC
-    clock += "noapic idle=halt " if options.debug else ""
     return (
         f"console=ttyS0 {care} {clock}panic=-1 oops=panic mitigations=off no5lvl nokaslr tsc=reliable no_timer_check slab_nomerge cryptomgr.notests "
         f"rcupdate.rcu_cpu_stall_timeout=60 random.trust_cpu=on rig.ROLE={role} rig.BOOT={boot} {options.append}"

@@ -7,6 +7,7 @@ import collections
 import glob
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -26,13 +27,20 @@ DEBUG_MEBIBYTES = 768
 MODULES = ("ours", "stock", "none")
 
 
+SETTINGS = {"timeout": "seconds for the script", "memory": "MiB", "cpus": "virtual CPUs", "mtu": "of eth0"}
+
+
 class Script:
-    """A guest script and what its header asks for."""
+    """A guest script and what its header asks for.
+
+    settings: numbers; variants: words NAME=VALUE that hold on the debug kernel ("debug") or in a soak ("soak") only.
+    """
 
     def __init__(self, path):
         self.path = path
         self.modules = []
         self.settings = {}
+        self.variants = {"debug": [], "soak": []}
         try:
             lines = open(path, errors="replace").read().split("\n")
         except OSError as error:
@@ -40,18 +48,24 @@ class Script:
         for line in lines:
             if line and not line.startswith("#"):
                 break
-            header = re.match(r"# (modules|timeout|memory|cpus|mtu):\s*(.*?)\s*$", line)
-            if header and header[1] == "modules":
-                self.modules.append(header[2].split())
-            elif header:
-                self.settings[header[1]] = int(header[2])
+            header = re.match(rf"# (modules|debug|soak|{'|'.join(SETTINGS)}):\s*(.*?)\s*$", line)
+            if header:
+                self.take(header[1], header[2])
+
+    def take(self, name, value):
+        if name == "modules":
+            self.modules.append(value.split())
+        elif name in self.variants:
+            self.variants[name] += value.split()
+        else:
+            self.settings[name] = int(value)
 
 
 def environment(options):
     modules = (options.modules * 2)[:2]
-    return "".join(f"{name}={value}\n" for name, value in (
-        ("VMS", options.vms), ("MODULE_A", modules[0]), ("MODULE_B", modules[1]), ("MTU", options.mtu),
-        ("SHELL_ONLY", int(options.shell))))
+    rig = (("VMS", options.vms), ("MODULE_A", modules[0]), ("MODULE_B", modules[1]), ("MTU", options.mtu),
+           ("SHELL_ONLY", int(options.shell)), ("KERNEL", "debug" if options.debug else "stock"), ("SEED", options.seed))
+    return "".join(f"{name}={shlex.quote(str(value))}\n" for name, value in (*rig, *options.variables.items()))
 
 
 def build_initrd(options, work):
@@ -102,10 +116,14 @@ def arguments():
     parser.add_argument("scripts", nargs="*", metavar="SCRIPT", help="one guest script, or two, or a folder with a.sh and b.sh")
     parser.add_argument("--modules", help="ours, stock or none; for two VMs A,B (default: the script's header)")
     parser.add_argument("--name", help="name of the run and of its results folder (default: from the script)")
-    for setting, what in (("timeout", "seconds for the script"), ("memory", "MiB"), ("cpus", "virtual CPUs"), ("mtu", "of eth0")):
+    for setting, what in SETTINGS.items():
         parser.add_argument(f"--{setting}", type=int, help=f"{what} (default: the script's header)")
     parser.add_argument("--kernel", help="folder with vmlinuz and lib/modules (default: the stock kernel)")
     parser.add_argument("--debug", action="store_true", help="the kernel and the module of 'make debug-kernel'")
+    parser.add_argument("--module", help="folder with rds_sockets.ko (default: the one made for the kernel)")
+    parser.add_argument("--soak", action="store_true", help="what the script's header says for 'make soak'")
+    parser.add_argument("--seed", type=int, default=1, help="SEED for the script (default: 1)")
+    parser.add_argument("--env", action="append", default=[], metavar="NAME=VALUE", help="a variable for the script")
     parser.add_argument("--append", default="", help="more words for the kernel command line")
     # A /dev/kvm that exists need not work, and results should not depend on the machine: TCG unless asked otherwise.
     parser.add_argument("--accel", default="tcg", help="QEMU's accelerator (default: tcg)")
@@ -118,11 +136,22 @@ def kernel_env(what):
     return initramfs.run(os.path.join(TOP, "tools/kernel-env"), what).strip()
 
 
+def variant_words(options, script):
+    return [word for variant in ("debug", "soak") if getattr(options, variant) for word in script.variants[variant]]
+
+
+def split_word(word):
+    name, equals, value = word.partition("=")
+    if not equals or not name.isidentifier():
+        raise Rig(f"'{word}' is not NAME=VALUE")
+    return name, value
+
+
 def complete(options):
     """Fills in what the command line left open; returns the module combinations to run."""
     options.cache = kernel_env("cache")
     options.kernel = options.kernel or kernel_env("debug" if options.debug else "kernel")
-    options.ours = os.path.join(TOP, "build/debug/kernel" if options.debug else "kernel")
+    options.ours = options.module or os.path.join(TOP, "build/debug/kernel" if options.debug else "kernel")
     options.slower = DEBUG_SLOWER if options.debug else 1
     if not os.path.isdir(options.kernel):
         raise Rig(f"no kernel in {options.kernel}; run 'make {'debug-kernel' if options.debug else 'setup'}'")
@@ -133,8 +162,16 @@ def complete(options):
     options.vms = max(1, len(options.scripts))
     scripts = [Script(path) for path in options.scripts]
     settings = {"timeout": 120, "memory": 1024, "cpus": 2 if options.vms == 1 else 1, "mtu": 9000}
+    words = options.env
     if scripts:
         settings.update(scripts[0].settings)
+        words = variant_words(options, scripts[0]) + words
+    options.variables = {}
+    for name, value in map(split_word, words):
+        if name in SETTINGS:
+            settings[name] = int(value)
+        else:
+            options.variables[name] = value
     for key, value in settings.items():
         if getattr(options, key) is None:
             setattr(options, key, value)
@@ -153,7 +190,7 @@ def run_name(options, modules):
     path = os.path.relpath(path, TOP) if path.startswith(TOP + "/") else os.path.basename(path)
     path = re.sub(r"^selftests/|\.sh$|/a\.sh$", "", path)
     path = re.sub(r"/a$", "", path) if options.vms == 2 else path
-    path += ".debug" if options.debug else ""
+    path = f"debug/{path}" if options.debug else path
     return path if set(modules) == {"ours"} else f"{path}.{'-'.join(modules)}"
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
 # The kernel's own unit tests, on the debug kernel: the stock kernel has no KUnit. They run while the module loads.
+# kernels: debug
 # modules: none
 # timeout: 120
 
