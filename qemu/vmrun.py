@@ -39,6 +39,7 @@ class Script:
     def __init__(self, path):
         self.path = path
         self.modules = []
+        self.append = []
         self.settings = {}
         self.variants = {"debug": [], "soak": []}
         try:
@@ -48,13 +49,15 @@ class Script:
         for line in lines:
             if line and not line.startswith("#"):
                 break
-            header = re.match(rf"# (modules|debug|soak|{'|'.join(SETTINGS)}):\s*(.*?)\s*$", line)
+            header = re.match(rf"# (modules|append|debug|soak|{'|'.join(SETTINGS)}):\s*(.*?)\s*$", line)
             if header:
                 self.take(header[1], header[2])
 
     def take(self, name, value):
         if name == "modules":
             self.modules.append(value.split())
+        elif name == "append":
+            self.append.append(value)
         elif name in self.variants:
             self.variants[name] += value.split()
         else:
@@ -166,6 +169,7 @@ def complete(options):
     if scripts:
         settings.update(scripts[0].settings)
         words = variant_words(options, scripts[0]) + words
+        options.append = " ".join(scripts[0].append + [options.append])
     options.variables = {}
     for name, value in map(split_word, words):
         if name in SETTINGS:
