@@ -9,6 +9,7 @@
 
 #include <linux/delay.h>
 #include <linux/in.h>
+#include <linux/ipv6.h>
 #include <linux/slab.h>
 #include <net/ipv6.h>
 #include <rdma/ib_cm.h>
@@ -541,10 +542,10 @@ int rds_ib_listen(void)
 	for (i = 0; i < ARRAY_SIZE(rds_ib_listeners); i++) {
 		struct rds_ib_listener *listener = &rds_ib_listeners[i];
 
-		err = rds_ib_listen_one(listener);
-		/* a kernel without IPv6 says so */
-		if (err && listener->v6 && (err == -EAFNOSUPPORT || err == -EADDRNOTAVAIL))
+		/* the CM would take requests that nobody can answer */
+		if (listener->v6 && !ipv6_mod_enabled())
 			continue;
+		err = rds_ib_listen_one(listener);
 		if (err) {
 			pr_err("rds_sockets: cannot listen on RDMA port %u: error %d\n",
 			       listener->v6 ? RDS_CM_PORT_V6 : RDS_CM_PORT_V4, err);

@@ -2,7 +2,8 @@
 #include "transport.h"
 
 #include <linux/err.h>
-#include <linux/rcupdate.h>
+#include <linux/ipv6.h>
+#include <net/ipv6.h>
 
 /* The one beside loopback.  Set before the family is registered, cleared after it is gone. */
 static const struct rds_transport *rds_fabric;
@@ -20,8 +21,12 @@ void rds_transport_unregister(const struct rds_transport *trans)
 
 struct rds_domain *rds_transport_find(struct rds_net *rn, const struct in6_addr *addr, u32 scope)
 {
-	struct rds_domain *domain = rds_loop_transport.domain_get(rn, addr, scope);
+	struct rds_domain *domain;
 
+	/* with IPv6 switched off nobody may be asked for the device of an address: the tables are not there */
+	if (!ipv6_addr_v4mapped(addr) && !ipv6_mod_enabled())
+		return ERR_PTR(-EADDRNOTAVAIL);
+	domain = rds_loop_transport.domain_get(rn, addr, scope);
 	if (!IS_ERR(domain) || !rds_fabric)
 		return domain;
 	return rds_fabric->domain_get(rn, addr, scope);
