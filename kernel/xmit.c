@@ -239,18 +239,26 @@ bool rds_path_acked(struct rds_ep *ep, u64 ack)
 	return sane;
 }
 
+/* Take @msg off the path's lists, the path's reference with it; false if somebody else did. */
+static bool rds_path_unlink_locked(struct rds_msg *msg)
+{
+	LIST_HEAD(list);
+
+	lockdep_assert_held(&msg->path->tx_lock);
+	if (!msg->queued)
+		return false;
+	rds_path_take(msg->path, msg, &list);
+	list_del_init(&msg->path_item);
+	return true;
+}
+
 bool rds_path_unlink(struct rds_msg *msg)
 {
 	struct rds_path *path = msg->path;
-	LIST_HEAD(list);
 	bool mine;
 
 	spin_lock_bh(&path->tx_lock);
-	mine = msg->queued;
-	if (mine) {
-		rds_path_take(path, msg, &list);
-		list_del_init(&msg->path_item);
-	}
+	mine = rds_path_unlink_locked(msg);
 	spin_unlock_bh(&path->tx_lock);
 	return mine;
 }
@@ -265,13 +273,16 @@ static void rds_msg_abandon_op(struct rds_msg *msg, int status)
 void rds_path_cancel(struct rds_msg *msg, int status)
 {
 	struct rds_path *path = msg->path;
-	bool sending;
+	bool mine, sending;
 
+	/* In one step: once off the lists it cannot become xmit_msg any more.  If it is, the operation goes out,
+	 * or is given up when the endpoint is closed.
+	 */
 	spin_lock_bh(&path->tx_lock);
-	/* then the operation goes out, or is given up when the endpoint is closed */
+	mine = rds_path_unlink_locked(msg);
 	sending = path->xmit_msg == msg;
 	spin_unlock_bh(&path->tx_lock);
-	if (!rds_path_unlink(msg))
+	if (!mine)
 		return;
 	if (!sending)
 		rds_msg_abandon_op(msg, status);
