@@ -34,6 +34,7 @@ help:
 	@echo '  make vm                 a shell in a VM with everything loaded'
 	@echo '  make check              every test, or TESTS="PATTERN..."; logs in build/check'
 	@echo '  make unit               only the tests that need no kernel'
+	@echo '  make fuzz               libFuzzer on the pure files, SECONDS=60 for each target; new inputs stay in build/kernel-tests'
 	@echo '  make debug-kernel       build (once) a kernel that finds bugs, and the module for it: then qemu/run.sh --debug TEST'
 	@echo '  make soak               long runs with random seeds on that kernel for one hour, or HOURS= or MINUTES=; TESTS= as above'
 	@echo
@@ -56,6 +57,12 @@ selftests: lib
 
 unit: lib
 	qemu/check.sh unit
+
+SECONDS ?= 60
+
+fuzz:
+	@tools/setup fuzz >&2
+	@$(MAKE) -s --no-print-directory -C kernel/tests fuzz SECONDS=$(SECONDS)
 
 # Compile checks work on a copy, so that the objects of the real build stay.
 copy-to = rm -rf $(1) && mkdir -p $(1) && tar -cf - --exclude='*.o' --exclude='*.ko' --exclude='*.mod*' \
@@ -98,4 +105,4 @@ clean:
 	$(foreach dir,$(lib-dir) $(tools-dir) $(selftests-dir),$(MAKE) -C $(dir) clean &&) true
 	rm -rf $(build)
 
-.PHONY: all help setup module lib tools selftests unit W1 module-backports check soak demo debug-kernel vm install clean
+.PHONY: all help setup module lib tools selftests unit fuzz W1 module-backports check soak demo debug-kernel vm install clean

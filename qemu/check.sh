@@ -8,6 +8,8 @@
 set -u
 cd "$(dirname "$0")/.." || exit 1
 export RESULTS=${RESULTS:-$PWD/build/check} PYTHONDONTWRITEBYTECODE=1
+# for each of the eight targets; what they look for longer is "make fuzz"
+FUZZ_SECONDS=3
 patterns=("$@")
 run_options=()
 . qemu/tests.sh
@@ -31,6 +33,7 @@ unit_tests()
 	unit_test kernel/tests unit
 	unit_test userlib check
 	unit_test tools check
+	! wanted unit/fuzz || host_test --tap unit/fuzz make -s --no-print-directory fuzz SECONDS="$FUZZ_SECONDS"
 }
 
 # rig_test ARGUMENTS...: of the rig, with KERNEL
