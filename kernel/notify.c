@@ -1,9 +1,40 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #include "notify.h"
 
+#include <linux/compat.h>
 #include <linux/slab.h>
+#include <net/compat.h>
 #include "rds_uapi.h"
 #include "sock.h"
+
+#ifdef CONFIG_COMPAT
+/* What a 32-bit program takes for a struct rds_rdma_notify: on some machines it ends earlier. */
+struct rds_notify_compat {
+	compat_u64	user_token;
+	s32		status;
+};
+
+static size_t rds_notify_size(const struct msghdr *msg)
+{
+	return msg->msg_flags & MSG_CMSG_COMPAT ? sizeof(struct rds_notify_compat) :
+						  sizeof(struct rds_rdma_notify);
+}
+
+static size_t rds_notify_head(const struct msghdr *msg)
+{
+	return msg->msg_flags & MSG_CMSG_COMPAT ? sizeof(struct compat_cmsghdr) : CMSG_LEN(0);
+}
+#else
+static size_t rds_notify_size(const struct msghdr *msg)
+{
+	return sizeof(struct rds_rdma_notify);
+}
+
+static size_t rds_notify_head(const struct msghdr *msg)
+{
+	return CMSG_LEN(0);
+}
+#endif
 
 void rds_notify_queue(struct rds_sock *rs, struct rds_notify *n)
 {
@@ -46,7 +77,7 @@ static int rds_notify_put(struct msghdr *msg, const struct rds_notify *n)
 	memset(&status, 0, sizeof(status));	/* its padding goes to user space, too */
 	status.user_token = n->token;
 	status.status = n->status;
-	return put_cmsg(msg, SOL_RDS, RDS_CMSG_RDMA_STATUS, sizeof(status), &status);
+	return put_cmsg(msg, SOL_RDS, RDS_CMSG_RDMA_STATUS, rds_notify_size(msg), &status);
 }
 
 int rds_notify_recv(struct rds_sock *rs, struct msghdr *msg)
@@ -56,7 +87,7 @@ int rds_notify_recv(struct rds_sock *rs, struct msghdr *msg)
 	int err;
 
 	while ((n = rds_notify_take(rs))) {
-		if (msg->msg_controllen < CMSG_LEN(sizeof(struct rds_rdma_notify))) {
+		if (msg->msg_controllen < rds_notify_head(msg) + rds_notify_size(msg)) {
 			rds_notify_untake(rs, n);
 			if (!count)
 				msg->msg_flags |= MSG_CTRUNC;
