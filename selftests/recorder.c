@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Messages of random sizes in both directions between two machines, and a record of what arrives:
  *
- *	recorder MESSAGES FOLDER MY-ADDR PEER-ADDR [MY-ADDR PEER-ADDR]...
+ *	recorder [-o] [-k] [-m] [-r] [-b BOOT -f FLOORS] MESSAGES FOLDER MY-ADDR PEER-ADDR...
  *
  * runs on both, which send MESSAGES each.  For every pair of addresses, SENDERS sockets send to RECEIVERS
  * sockets of the peer, in turn.  What message number n from one socket to another contains, and how long
@@ -10,33 +10,50 @@
  * It takes its turns with whoever sees both sides by files in FOLDER: creates "ready" when its sockets are
  * bound and waits for "start"; creates "received" when everything has arrived and waits for "end".  Until
  * then the sockets stay open, since what a closed socket has sent need not arrive; and anything that comes
- * is an error.  Results as TAP.
+ * is an error.  With no MESSAGES it sends until "enough" exists.  Results as TAP.
+ *
+ *	-o	RDMA operations go along with the messages, reads and writes (recorder_ops.h)
+ *	-k	keys may die with their device
+ *	-m	allocations are made to fail: ENOMEM is a reason to try again
+ *	-r	the peer will be restarted.  When half is through, "half" appears, and in "floors" how much of each
+ *		flow the peer has acknowledged.  From "killed" on it sends until a send buffer is full, and
+ *		goes on at "resume".
+ *	-b BOOT	this is the restarted peer in its life number BOOT, with flows of its own.  Of the flows to it
+ *		it gets a part: from any message on that the former life had not acknowledged (FLOORS), all.
  */
+#include <getopt.h>
 #include <stdarg.h>
-#include "rds_test.h"
+#include "recorder_ops.h"
 
 #define SENDERS		2
 #define RECEIVERS	2
-#define MAX_PAIRS	4		/* of addresses */
 #define FIRST_PORT	5000
 #define MAX_LEN		70000
 #define BATCH		32		/* messages a socket sends or receives in one go */
-#define RETRY_MS	100		/* after a refusal that nothing may announce the end of */
 /* Nothing moves for so long: given up.  A connection that breaks is back within seconds. */
 #define STALL_MS	120000
 #define MAX_COMPLAINTS	20
+#define RETRY_MS	100		/* after a refusal that nothing may announce the end of */
+#define OPS_LOOK_MS	10		/* how often memory is looked at that a peer may write to */
 
 /* One direction between two sockets. */
 struct flow {
 	uint64_t	id;		/* the same on both sides, different for every flow */
 	uint32_t	next;		/* number of the next message */
 	uint32_t	total;
+	uint32_t	acked;		/* sending: all below this one have been acknowledged */
+	uint32_t	at_op[SLOTS];	/* sending: next when the operation in this slot was sent */
+	bool		part;		/* receiving: begins with any message from @next on */
+	bool		cut;		/* receiving: may end with any message */
 };
+
+/* Flows of a restarted machine have numbers of their own. */
+#define BOOT_IDS	10000
 
 struct header {
 	uint64_t	flow;
 	uint32_t	number;
-	uint32_t	len;		/* with this header */
+	uint32_t	last;		/* the flow ends with this message */
 };
 
 struct sender {
@@ -45,13 +62,15 @@ struct sender {
 	struct flow	flow[RECEIVERS];
 	unsigned int	turn;		/* the receiver that is next */
 	bool		refused;	/* the peer is congested */
+	bool		full;		/* its send buffer once was */
 	uint32_t	len;		/* of the message in out; 0: none */
 	uint64_t	out[MAX_LEN / 8 + 1];
 };
 
 struct receiver {
 	int		fd;
-	struct flow	flow[SENDERS];
+	struct flow	flow[2 * SENDERS];	/* the later half from a restarted peer */
+	unsigned int	nr_flows;
 };
 
 struct recorder {
@@ -59,8 +78,8 @@ struct recorder {
 	struct receiver	receivers[MAX_PAIRS * RECEIVERS];
 	unsigned int	nr_senders;
 	unsigned int	nr_receivers;
-	uint64_t	sent, to_send;
-	uint64_t	received, to_receive;
+	uint64_t	sent, received;
+	uint64_t	half;		/* of what is to be sent */
 	uint64_t	bytes_sent, bytes_received;
 	uint64_t	refusals;
 	int64_t		moved;		/* when something was last sent or received */
@@ -68,10 +87,23 @@ struct recorder {
 	unsigned int	complaints;
 };
 
+/* Until "enough" says otherwise. */
+static bool endless;
+
+/* What -r and -b say. */
+static bool peer_restarts;
+static unsigned int boot = 1;
+static const char *floors = "";
+
 static struct recorder rec;
 static uint64_t in[MAX_LEN / 8 + 1], want[MAX_LEN / 8 + 1];
 
-static void __attribute__((format(printf, 1, 2))) complain(const char *fmt, ...)
+static void note_progress(void)
+{
+	rec.moved = now_ms();
+}
+
+static void complain(const char *fmt, ...)
 {
 	va_list args;
 
@@ -144,11 +176,11 @@ static uint32_t choose_len(uint64_t random)
 }
 
 /* Message @number of @flow into @buf: its length. */
-static uint32_t compose(const struct flow *flow, uint32_t number, uint64_t *buf)
+static uint32_t compose(const struct flow *flow, uint32_t number, bool last, uint64_t *buf)
 {
 	uint64_t state = flow->id << 32 ^ number;
 	uint32_t len = choose_len(next_random(&state)), i;
-	struct header hdr = { .flow = flow->id, .number = number, .len = len };
+	struct header hdr = { .flow = flow->id, .number = number, .last = last };
 
 	memcpy(buf, &hdr, sizeof(hdr));
 	/* a random word in eight: generating them all would take longer than sending them */
@@ -159,9 +191,16 @@ static uint32_t compose(const struct flow *flow, uint32_t number, uint64_t *buf)
 
 /* --- sending ------------------------------------------------------------ */
 
-static bool sender_done(const struct sender *s)
+static bool sender_done(struct sender *s)
 {
-	return s->flow[s->turn].next == s->flow[s->turn].total;
+	unsigned int i;
+
+	for (i = 0; i < RECEIVERS; i++) {
+		if (s->flow[s->turn].next < s->flow[s->turn].total)
+			return false;
+		s->turn = (s->turn + 1) % RECEIVERS;
+	}
+	return true;
 }
 
 /* Returns whether there may be more to send now. */
@@ -171,11 +210,12 @@ static bool send_one(struct sender *s)
 	ssize_t n;
 
 	if (!s->len)
-		s->len = compose(flow, flow->next, s->out);
+		s->len = compose(flow, flow->next, flow->next + 1 == flow->total, s->out);
 	n = rds_send(s->fd, &s->to[s->turn], s->out, s->len, MSG_DONTWAIT);
 	s->refused = n == -ENOBUFS;
 	rec.refusals += s->refused;
-	if (n == -EAGAIN || n == -ENOBUFS)
+	s->full |= n == -EAGAIN;
+	if (n == -EAGAIN || n == -ENOBUFS || (memory_may_fail && n == -ENOMEM))
 		return false;
 	if (n != s->len) {
 		rec.failed_calls++;
@@ -188,7 +228,7 @@ static bool send_one(struct sender *s)
 	rec.sent++;
 	rec.bytes_sent += s->len;
 	s->len = 0;
-	rec.moved = now_ms();
+	note_progress();
 	return !sender_done(s);
 }
 
@@ -206,7 +246,7 @@ static struct flow *find_flow(struct receiver *r, uint64_t id)
 {
 	unsigned int i;
 
-	for (i = 0; i < SENDERS; i++)
+	for (i = 0; i < r->nr_flows; i++)
 		if (r->flow[i].id == id)
 			return &r->flow[i];
 	return NULL;
@@ -228,20 +268,32 @@ static void record(struct receiver *r, ssize_t n, const struct header *hdr)
 			 (unsigned long long)flow->id, hdr->number, flow->next);
 		return;
 	}
-	if (hdr->number > flow->next) {
+	if (hdr->number > flow->next && !flow->part) {
 		rec.lost += hdr->number - flow->next;
 		complain("flow %llu: message %u after %u", (unsigned long long)flow->id,
 			 hdr->number, flow->next - 1);
 	}
-	len = compose(flow, hdr->number, want);
+	if (hdr->last)
+		flow->total = hdr->number + 1;
+	len = compose(flow, hdr->number, hdr->last, want);
 	if (n != len || memcmp(in, want, len)) {
 		rec.changed++;
 		complain("flow %llu: message %u of %u bytes came changed, with %zd bytes",
 			 (unsigned long long)flow->id, hdr->number, len, n);
 	}
-	rec.received += hdr->number + 1 - flow->next;
+	rec.received++;
 	flow->next = hdr->number + 1;
+	flow->part = false;
 	rec.bytes_received += n;
+}
+
+/* Once a restarted peer has spoken, its former life has nothing to say any more. */
+static void close_former(struct receiver *r, uint64_t id)
+{
+	struct flow *former = id >= BOOT_IDS ? find_flow(r, id % BOOT_IDS) : NULL;
+
+	if (former)
+		former->total = former->next;
 }
 
 static void receive_some(struct receiver *r)
@@ -251,28 +303,68 @@ static void receive_some(struct receiver *r)
 
 	for (i = 0; i < BATCH; i++) {
 		n = rds_recv(r->fd, in, sizeof(in), MSG_DONTWAIT, NULL);
-		if (n == -EAGAIN)
+		if (n == -EAGAIN || (memory_may_fail && n == -ENOMEM))
 			return;
-		rec.moved = now_ms();
+		note_progress();
 		if (n < 0) {
 			rec.failed_calls++;
 			complain("receiving gave %zd", n);
 			return;
 		}
 		record(r, n, (const struct header *)in);
+		close_former(r, ((const struct header *)in)->flow);
 	}
 }
 
 /* --- the loop ----------------------------------------------------------- */
 
+static bool all_sent(void)
+{
+	unsigned int i, j;
+
+	for (i = 0; i < rec.nr_senders; i++)
+		for (j = 0; j < RECEIVERS; j++)
+			if (rec.senders[i].flow[j].next < rec.senders[i].flow[j].total)
+				return false;
+	return true;
+}
+
+static bool all_received(void)
+{
+	unsigned int i, j;
+
+	for (i = 0; i < rec.nr_receivers; i++) {
+		const struct receiver *r = &rec.receivers[i];
+
+		for (j = 0; j < r->nr_flows; j++)
+			if (r->flow[j].next < r->flow[j].total && !r->flow[j].cut)
+				return false;
+	}
+	return true;
+}
+
 static bool finished(void)
 {
-	return rec.sent == rec.to_send && rec.received >= rec.to_receive;
+	return all_sent() && all_received() && ops_finished();
 }
 
 static bool stalled(void)
 {
 	return now_ms() - rec.moved > STALL_MS;
+}
+
+/* Once the peer is dead, what fits the send buffer is enough: until its sockets are back it has nothing to
+ * receive with.
+ */
+static bool holds_back(const struct sender *s)
+{
+	static bool killed, resumed;
+
+	if (!peer_restarts || resumed)
+		return false;
+	killed = killed || exists("killed");
+	resumed = exists("resume");
+	return killed && !resumed && s->full;
 }
 
 /* Wait for something to do. */
@@ -283,22 +375,90 @@ static void wait_for_any(struct pollfd *pfds)
 	for (i = 0; i < rec.nr_senders; i++, n++) {
 		struct sender *s = &rec.senders[i];
 
-		pfds[n] = (struct pollfd){ .fd = sender_done(s) ? -1 : s->fd, .events = POLLOUT };
+		pfds[n] = (struct pollfd){ .fd = sender_done(s) || holds_back(s) ? -1 : s->fd,
+					   .events = POLLOUT };
 		/* a congested peer leaves room to send: what is waited for is its news */
 		if (s->refused)
 			pfds[n].events = POLLIN;
 	}
 	for (i = 0; i < rec.nr_receivers; i++, n++)
 		pfds[n] = (struct pollfd){ .fd = rec.receivers[i].fd, .events = POLLIN };
-	if (poll(pfds, n, RETRY_MS))
+	n += ops_poll(pfds + n);
+	/* what operations do nobody announces */
+	if (poll(pfds, n, ops_finished() ? RETRY_MS : OPS_LOOK_MS))
 		return;
 	for (i = 0; i < rec.nr_senders; i++)
 		rec.senders[i].refused = false;
 }
 
+/* An operation that succeeded tells that its message is acknowledged, and so all that went before it. */
+static void note_op_sent(unsigned int slot)
+{
+	unsigned int i, j;
+
+	for (i = 0; i < rec.nr_senders; i++)
+		for (j = 0; j < RECEIVERS; j++)
+			rec.senders[i].flow[j].at_op[slot] = rec.senders[i].flow[j].next;
+}
+
+static void note_op_success(unsigned int slot)
+{
+	unsigned int i, j;
+
+	for (i = 0; i < rec.nr_senders; i++)
+		for (j = 0; j < RECEIVERS; j++)
+			rec.senders[i].flow[j].acked = rec.senders[i].flow[j].at_op[slot];
+}
+
+static void tell_half(void)
+{
+	FILE *f = fopen(path_of("floors"), "w");
+	unsigned int i, j;
+
+	for (i = 0; f && i < rec.nr_senders; i++)
+		for (j = 0; j < RECEIVERS; j++)
+			fprintf(f, "%llu:%u ", (unsigned long long)rec.senders[i].flow[j].id,
+				rec.senders[i].flow[j].acked);
+	if (!f || fclose(f))
+		complain("cannot write floors");
+	create("half");
+}
+
+static void watch_half(void)
+{
+	static bool told;
+
+	if (!peer_restarts || told)
+		return;
+	told = rec.sent > rec.half && rec.received > rec.half / 4 && rec.senders[0].flow[0].acked;
+	if (told)
+		tell_half();
+}
+
+/* One more message, beside the one that may be ready to go. */
+static void end_flow(struct sender *s, unsigned int j)
+{
+	s->flow[j].total = s->flow[j].next + 1 + (s->len && s->turn == j);
+}
+
+/* Without an end of their own, flows end with one more message. */
+static void watch_enough(void)
+{
+	unsigned int i, j;
+
+	if (all_sent())
+		ops_enough();
+	if (!endless || !exists("enough"))
+		return;
+	endless = false;
+	for (i = 0; i < rec.nr_senders; i++)
+		for (j = 0; j < RECEIVERS; j++)
+			end_flow(&rec.senders[i], j);
+}
+
 static void run(void)
 {
-	struct pollfd pfds[MAX_PAIRS * (SENDERS + RECEIVERS)];
+	struct pollfd pfds[MAX_PAIRS * (SENDERS + RECEIVERS + 1)];
 	int64_t told = now_ms();
 	unsigned int i;
 
@@ -311,6 +471,9 @@ static void run(void)
 		for (i = 0; i < rec.nr_senders; i++)
 			if (pfds[i].revents)
 				send_some(&rec.senders[i]);
+		ops_run();
+		watch_half();
+		watch_enough();
 		if (now_ms() - told > 10000) {
 			told = now_ms();
 			printf("# sent %llu, received %llu\n", (unsigned long long)rec.sent,
@@ -320,18 +483,24 @@ static void run(void)
 	}
 }
 
+static unsigned int wrong_messages(void)
+{
+	return rec.repeated + rec.unknown + rec.changed;
+}
+
 /* Stay until the end, and see that nothing more comes. */
 static unsigned int linger(void)
 {
-	uint64_t before = rec.repeated + rec.unknown + rec.changed;
+	uint64_t before = wrong_messages() + ops_repetitions();
 	unsigned int i;
 
 	while (!exists("end")) {
 		for (i = 0; i < rec.nr_receivers; i++)
 			receive_some(&rec.receivers[i]);
+		ops_run();
 		nap();
 	}
-	return rec.repeated + rec.unknown + rec.changed - before;
+	return wrong_messages() + ops_repetitions() - before;
 }
 
 /* --- set-up ------------------------------------------------------------- */
@@ -349,9 +518,9 @@ static int open_at(union rds_addr addr, uint16_t port)
 }
 
 /* The side with the smaller address numbers its flows from 0, the other from 1000. */
-static uint64_t flow_id(bool smaller, unsigned int pair, unsigned int sender, unsigned int receiver)
+static uint64_t first_flow_id(bool smaller, unsigned int pair)
 {
-	return (smaller ? 0 : 1000) + pair * 100 + sender * 10 + receiver;
+	return (smaller ? 0 : 1000) + pair * 100;
 }
 
 static bool is_smaller(const char *a, const char *b)
@@ -359,31 +528,59 @@ static bool is_smaller(const char *a, const char *b)
 	return strcmp(a, b) < 0;
 }
 
+/* Of the flows to it, a restarted machine gets a part: from where its former life had not acknowledged. */
+static uint32_t floor_of(uint64_t id)
+{
+	char key[32];
+	const char *at;
+
+	snprintf(key, sizeof(key), " %llu:", (unsigned long long)id);
+	at = strstr(floors, key);
+	return at ? strtoul(at + strlen(key), NULL, 10) : 0;
+}
+
+static void open_sender(union rds_addr my, const union rds_addr *peer, uint64_t first_id, unsigned int i,
+			uint32_t per_flow)
+{
+	struct sender *s = &rec.senders[rec.nr_senders++];
+	unsigned int j;
+
+	s->fd = open_at(my, FIRST_PORT + 100 + i);
+	for (j = 0; j < RECEIVERS; j++) {
+		s->to[j] = addr_with_port(peer, FIRST_PORT + j);
+		s->flow[j].id = first_id + i * 10 + j + (boot - 1) * BOOT_IDS;
+		s->flow[j].total = per_flow;
+	}
+}
+
+static void open_receiver(union rds_addr my, uint64_t first_id, unsigned int j, uint32_t per_flow)
+{
+	struct receiver *r = &rec.receivers[rec.nr_receivers++];
+	unsigned int i;
+
+	r->fd = open_at(my, FIRST_PORT + j);
+	r->nr_flows = peer_restarts ? 2 * SENDERS : SENDERS;
+	for (i = 0; i < r->nr_flows; i++) {
+		struct flow *flow = &r->flow[i];
+
+		flow->id = first_id + i % SENDERS * 10 + j + i / SENDERS * BOOT_IDS;
+		flow->total = per_flow;
+		flow->cut = peer_restarts && i < SENDERS;
+		flow->part = boot > 1;
+		flow->next = floor_of(flow->id);
+	}
+}
+
 static void open_pair(unsigned int pair, const char *my_text, const char *peer_text, uint32_t per_flow)
 {
 	union rds_addr my = addr_make(my_text, 0), peer = addr_make(peer_text, 0);
 	bool smaller = is_smaller(my_text, peer_text);
-	unsigned int i, j;
+	unsigned int i;
 
-	for (i = 0; i < SENDERS; i++) {
-		struct sender *s = &rec.senders[rec.nr_senders++];
-
-		s->fd = open_at(my, FIRST_PORT + 100 + i);
-		for (j = 0; j < RECEIVERS; j++) {
-			s->to[j] = addr_with_port(&peer, FIRST_PORT + j);
-			s->flow[j].id = flow_id(smaller, pair, i, j);
-			s->flow[j].total = per_flow;
-		}
-	}
-	for (j = 0; j < RECEIVERS; j++) {
-		struct receiver *r = &rec.receivers[rec.nr_receivers++];
-
-		r->fd = open_at(my, FIRST_PORT + j);
-		for (i = 0; i < SENDERS; i++) {
-			r->flow[i].id = flow_id(!smaller, pair, i, j);
-			r->flow[i].total = per_flow;
-		}
-	}
+	for (i = 0; i < SENDERS; i++)
+		open_sender(my, &peer, first_flow_id(smaller, pair), i, per_flow);
+	for (i = 0; i < RECEIVERS; i++)
+		open_receiver(my, first_flow_id(!smaller, pair), i, per_flow);
 }
 
 static int verdict(int number, bool good, const char *name)
@@ -406,37 +603,99 @@ static void summary(void)
 			printf("# flow %llu: sent %u\n", (unsigned long long)rec.senders[i].flow[j].id,
 			       rec.senders[i].flow[j].next);
 	for (i = 0; !finished() && i < rec.nr_receivers; i++)
-		for (j = 0; j < SENDERS; j++)
+		for (j = 0; j < rec.receivers[i].nr_flows; j++)
 			printf("# flow %llu: received %u\n", (unsigned long long)rec.receivers[i].flow[j].id,
 			       rec.receivers[i].flow[j].next);
 	printf("# lost %u, repeated %u, changed %u, unknown %u\n", rec.lost, rec.repeated, rec.changed,
 	       rec.unknown);
+	ops_summary();
+}
+
+static int parse(int argc, char **argv, bool *operations)
+{
+	int c;
+
+	while ((c = getopt(argc, argv, "okmrb:f:")) != -1) {
+		switch (c) {
+		case 'o':
+			*operations = true;
+			break;
+		case 'k':
+			ops_keys_may_die = true;
+			break;
+		case 'm':
+			memory_may_fail = true;
+			break;
+		case 'r':
+			peer_restarts = true;
+			ops_peer_may_die = true;
+			break;
+		case 'b':
+			boot = strtoul(optarg, NULL, 10);
+			break;
+		case 'f':
+			floors = optarg;
+			break;
+		default:
+			return -1;
+		}
+	}
+	return optind;
+}
+
+static void open_all(char **words, unsigned int pairs, uint32_t messages, bool operations)
+{
+	uint32_t per_flow = messages / (pairs * SENDERS * RECEIVERS);
+	unsigned int pair;
+
+	endless = !per_flow;
+	if (endless)
+		per_flow = UINT32_MAX;
+	rec.half = messages / 2;
+	for (pair = 0; pair < pairs; pair++) {
+		const char *my = words[2 * pair], *peer = words[2 * pair + 1];
+		union rds_addr my_addr = addr_make(my, 0), peer_addr = addr_make(peer, 0);
+
+		open_pair(pair, my, peer, per_flow);
+		if (operations)
+			ops_open(&my_addr, &peer_addr, boot);
+	}
+}
+
+static int judge(bool operations)
+{
+	int failed = 0;
+
+	failed += verdict(1, finished() && !rec.failed_calls, "everything is sent and received");
+	failed += verdict(2, !rec.lost && !wrong_messages() && rec.received,
+			  "each message once, in order, unchanged");
+	create("received");
+	failed += verdict(3, !linger(), "nothing comes afterwards");
+	if (!operations)
+		return failed;
+	failed += verdict(4, !ops_notification_errors(), "each notification once");
+	failed += verdict(5, !ops_data_errors(), "each operation does what it says");
+	failed += verdict(6, !ops_repetitions(), "no operation is carried out twice");
+	return failed;
 }
 
 int main(int argc, char **argv)
 {
-	unsigned int pairs = argc > 4 ? (argc - 3) / 2 : 0, per_flow, pair;
-	int failed = 0;
+	bool operations = false;
+	int first = parse(argc, argv, &operations), words = argc - first;
+	unsigned int pairs = first > 0 && words > 3 ? (words - 2) / 2 : 0;
 
-	if (!pairs || pairs > MAX_PAIRS || argc % 2 == 0) {
-		fprintf(stderr, "usage: recorder MESSAGES FOLDER MY-ADDR PEER-ADDR...\n");
+	if (!pairs || pairs > MAX_PAIRS || words % 2) {
+		fprintf(stderr, "usage: recorder [-o] [-k] [-m] [-r] [-b N -f FLOORS] MESSAGES FOLDER MY-ADDR PEER-ADDR...\n");
 		return 2;
 	}
-	folder = argv[2];
-	per_flow = strtoul(argv[1], NULL, 10) / (pairs * SENDERS * RECEIVERS);
-	rec.to_send = rec.to_receive = (uint64_t)per_flow * pairs * SENDERS * RECEIVERS;
-	printf("TAP version 13\n1..3\n");
-	for (pair = 0; pair < pairs; pair++)
-		open_pair(pair, argv[3 + 2 * pair], argv[4 + 2 * pair], per_flow);
+	folder = argv[first + 1];
+	printf("TAP version 13\n1..%d\n", operations ? 6 : 3);
+	open_all(argv + first + 2, pairs, strtoul(argv[first], NULL, 10), operations);
 	create("ready");
 	while (!exists("start"))
 		nap();
 	run();
 	summary();
-	failed += verdict(1, finished() && !rec.failed_calls, "everything is sent and received");
-	failed += verdict(2, !rec.lost && !rec.repeated && !rec.changed && !rec.unknown && rec.received,
-			  "each message once, in order, unchanged");
-	create("received");
-	failed += verdict(3, !linger(), "nothing comes afterwards");
-	return failed != 0;
+	return judge(operations) != 0;
 }

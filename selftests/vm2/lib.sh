@@ -8,35 +8,72 @@ counter()
 	python3 -c 'import sys; from rds import RdmaSocket; print(RdmaSocket().counters()[sys.argv[1]])' "$1"
 }
 
-# turn FILE NEXT-FILE: when both machines' recorders have created FILE, let them go on.
+# turn SECONDS FILE NEXT-FILE: when both machines' recorders have created FILE, let them go on.
 turn()
 {
 	wait_for "$1" test -e "$FOLDER/$2" && sync_point "$2" && touch "$FOLDER/$3"
 }
 
-# record MESSAGES SECONDS [COMMAND...]: both machines send MESSAGES to each other, over IPv4 and IPv6, while COMMAND runs,
-# again and again. The results are the recorder's.
-record()
+# start_recorder ARGUMENTS...: of selftests/recorder but for the folder, on both machines
+start_recorder()
 {
-	local messages=$1 recorder end=$((SECONDS + $2))
-	shift 2
-	[ $# != 0 ] || set -- sleep 0.1
 	FOLDER=$(mktemp -d)
-	run_tap selftests/recorder "$messages" "$FOLDER" "$MY_ADDR" "$PEER_ADDR" "$MY_ADDR6" "$PEER_ADDR6" &
-	recorder=$!
-	turn 600 ready start || {
+	run_tap selftests/recorder "${@/#FOLDER/$FOLDER}" &
+	RECORDER=$!
+	wait_for 600 test -e "$FOLDER/ready" || {
 		fail "recorder" "the sockets were not bound"
-		kill "$recorder"
+		kill "$RECORDER"
 		return 1
 	}
-	until [ -e "$FOLDER/received" ] || [ "$SECONDS" -gt "$end" ]; do
-		"$@"
-	done
-	turn 0 received end || {
+}
+
+# end_recorder SECONDS: wait for what has to arrive, on both machines. The results are the recorder's.
+end_recorder()
+{
+	turn "$1" received end || {
 		fail "recorder" "one side did not end"
 		touch "$FOLDER/end"
 	}
-	wait "$recorder"
+	wait "$RECORDER"
+}
+
+# record MESSAGES SECONDS [COMMAND...]: both machines send MESSAGES to each other, over IPv4 and IPv6, while COMMAND runs,
+# again and again.
+record()
+{
+	local messages=$1 end=$((SECONDS + $2))
+	shift 2
+	[ $# != 0 ] || set -- sleep 0.1
+	start_recorder "$messages" FOLDER "$MY_ADDR" "$PEER_ADDR" "$MY_ADDR6" "$PEER_ADDR6" && turn 0 ready start || return
+	until [ -e "$FOLDER/received" ] || [ "$SECONDS" -gt "$end" ]; do
+		"$@"
+	done
+	end_recorder 0
+}
+
+# record_during "OPTIONS" ADDRESSES COMMAND...: messages and operations, as fast as they can, while COMMAND runs once on each
+# machine; what was sent until then must arrive in five minutes more.
+record_during()
+{
+	local options=$1 addresses=$2
+	shift 2
+	# shellcheck disable=SC2086
+	start_recorder $options 0 FOLDER $addresses && turn 0 ready start || return
+	"$@"
+	sync_point calm
+	touch "$FOLDER/enough"
+	end_recorder 300
+}
+
+# weather WORDS...: of netem, for what leaves this machine; "clear" ends it
+weather()
+{
+	echo "weather: $*"
+	if [ "$1" = clear ]; then
+		tc qdisc del dev "$NETDEV" root
+	else
+		tc qdisc replace dev "$NETDEV" root netem limit 10000 "$@"
+	fi
 }
 
 # What a test that failed is looked into with.
@@ -73,6 +110,8 @@ serve()
 	wait "$peer"
 	[ $? = 143 ] # what was done to it
 }
+
+renew_rxe() { drop_rxe && sleep 1 && setup_rxe; }
 
 # Both machines get a module that has not met anybody.
 afresh()
