@@ -81,9 +81,51 @@ static int parse_map(struct rds_send_req *req, const struct cmsg_item *item)
 	return 0;
 }
 
+/* What older programs, and those for Oracle's kernel, send: no masks, operands in the other order. */
+struct old_atomic_args {
+	u64	cookie;
+	u64	local_addr;
+	u64	remote_addr;
+	u64	swap_add;
+	u64	compare;
+	u64	flags;
+	u64	user_token;
+};
+
+static int copy_old_atomic(struct rds_atomic_args *args, const struct cmsg_item *item)
+{
+	struct old_atomic_args old;
+
+	memcpy(&old, item->data, sizeof(old));
+	args->cookie = old.cookie;
+	args->local_addr = old.local_addr;
+	args->remote_addr = old.remote_addr;
+	args->flags = old.flags;
+	args->user_token = old.user_token;
+	switch (item->type) {
+	case RDS_CMSG_ATOMIC_FADD:
+		args->fadd.add = old.swap_add;
+		return 0;
+	case RDS_CMSG_ATOMIC_CSWP:
+		args->cswp.compare = old.compare;
+		args->cswp.swap = old.swap_add;
+		return 0;
+	default:	/* a mask has no place there */
+		return -EINVAL;
+	}
+}
+
+/* The two layouts are told apart by their exact length. */
+static int copy_atomic(struct rds_atomic_args *args, const struct cmsg_item *item)
+{
+	if (item->data_len == sizeof(struct old_atomic_args))
+		return copy_old_atomic(args, item);
+	return cmsg_copy(args, sizeof(*args), item);
+}
+
 static int parse_atomic(struct rds_send_req *req, const struct cmsg_item *item)
 {
-	if (req->has_atomic || cmsg_copy(&req->atomic, sizeof(req->atomic), item))
+	if (req->has_atomic || copy_atomic(&req->atomic, item))
 		return -EINVAL;
 	req->has_atomic = true;
 	req->atomic_type = item->type;

@@ -38,8 +38,8 @@ int rds_cmsg_check_form(const void *control, size_t len);
  *  -EMSGSIZE	RDMA_ARGS for more than 1 MiB on the peer's side, or with more than
  *		RDS_MAX_LOCAL_IOVECS local ranges (0 of them: -EINVAL)
  * Messages of other levels are stepped over, and as everywhere an end too short for a header
- * is no message.  Of two ZCOPY cookies the last counts.  An atomic of 56 bytes (no mask fields,
- * swap_add before compare) is for later and -EINVAL now.
+ * is no message.  Of two ZCOPY cookies the last counts.  An unmasked atomic of exactly 56 bytes (no mask
+ * fields, swap_add before compare) is converted.
  */
 int rds_cmsg_parse(struct rds_send_req *req, const void *control, size_t len);
 

@@ -37,6 +37,7 @@ const struct rds_transport rds_ib_transport = {
 	.flush		= rds_ib_flush,
 	.mr_register	= rds_ib_mr_register,
 	.mr_unregister	= rds_ib_mr_unregister,
+	.atomic		= rds_ib_mr_atomic,
 };
 
 int rds_ib_init(void)

@@ -224,6 +224,7 @@ static struct rds_ib_device *rds_ib_dev_alloc(struct ib_device *ibdev)
 		return NULL;
 	dev->ibdev = ibdev;
 	dev->domain.trans = &rds_ib_transport;
+	dev->domain.atomics = ibdev->attrs.atomic_cap != IB_ATOMIC_NONE;
 	refcount_set(&dev->domain.ref, 1);
 	mutex_init(&dev->marker_lock);
 	init_waitqueue_head(&dev->qp_gone);

@@ -20,10 +20,16 @@ struct rds_msg;
 #define RDS_IB_SLOT_BYTES	256
 static_assert(RDS_IB_SLOT_BYTES == RDS_HEADER_LEN + RDS_INLINE_MAX);
 
-/* An RDMA operation under way. */
+/* An operation under way. */
 struct rds_ib_op {
-	struct rds_msg		*msg;		/* holds it */
-	struct rdma_rw_ctx	ctx;
+	struct rds_op		*what;		/* holds its message */
+	union {
+		struct rdma_rw_ctx	ctx;	/* of a read or write */
+		struct {
+			struct ib_atomic_wr	wr;
+			struct ib_sge		sge;
+		} atomic;
+	};
 	struct ib_send_wr	*next;		/* of the chain, not yet taken into the ring; NULL: all are */
 	int			status;		/* RDS_RDMA_*, from a failed completion; 0: none was seen */
 };

@@ -3,9 +3,12 @@
 
 #include <linux/mm.h>
 #include <linux/slab.h>
+#include <net/ipv6.h>
 #include <rdma/ib_cache.h>
 #include "ib_dev.h"
+#include "ib_send.h"
 #include "mr.h"
+#include "msg.h"
 #include "stats.h"
 #include "wire.h"
 
@@ -24,11 +27,12 @@ struct rds_ib_mr {
 
 /* The queue pair that is connected to itself */
 
-static int rds_ib_mr_qp_to_init(struct ib_qp *qp, u32 port)
+static int rds_ib_mr_qp_to_init(struct ib_qp *qp, u32 port, bool atomics)
 {
 	struct ib_qp_attr attr = {
-		.qp_state	= IB_QPS_INIT,
-		.port_num	= port,
+		.qp_state	 = IB_QPS_INIT,
+		.port_num	 = port,
+		.qp_access_flags = atomics ? IB_ACCESS_REMOTE_ATOMIC : 0,
 	};
 
 	return ib_modify_qp(qp, &attr, IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_PORT |
@@ -41,6 +45,7 @@ static int rds_ib_mr_qp_to_rtr(struct ib_qp *qp, u32 port, const struct ib_gid_a
 		.qp_state	= IB_QPS_RTR,
 		.path_mtu	= IB_MTU_1024,
 		.dest_qp_num	= qp->qp_num,
+		.max_dest_rd_atomic = 1,
 		.min_rnr_timer	= 10,
 	};
 	struct ib_port_attr port_attr;
@@ -50,6 +55,11 @@ static int rds_ib_mr_qp_to_rtr(struct ib_qp *qp, u32 port, const struct ib_gid_a
 	if (err)
 		return err;
 	attr.ah_attr.type = rdma_ah_find_type(qp->device, port);
+	if (attr.ah_attr.type == RDMA_AH_ATTR_TYPE_ROCE) {
+		err = rdma_read_gid_l2_fields(gid, NULL, attr.ah_attr.roce.dmac);
+		if (err)
+			return err;
+	}
 	rdma_ah_set_port_num(&attr.ah_attr, port);
 	rdma_ah_set_dlid(&attr.ah_attr, port_attr.lid);
 	rdma_ah_set_grh(&attr.ah_attr, (union ib_gid *)&gid->gid, 0, gid->index, 1, 0);
@@ -62,7 +72,8 @@ static int rds_ib_mr_qp_to_rts(struct ib_qp *qp)
 	struct ib_qp_attr attr = {
 		.qp_state	= IB_QPS_RTS,
 		.timeout	= 14,
-		.retry_cnt	= 7,
+		.retry_cnt	= 6,	/* soft-RoCE takes 7 for ever */
+		.max_rd_atomic	= 1,
 		.rnr_retry	= 7,
 	};
 
@@ -70,21 +81,16 @@ static int rds_ib_mr_qp_to_rts(struct ib_qp *qp)
 			    IB_QP_RNR_RETRY | IB_QP_SQ_PSN | IB_QP_MAX_QP_RD_ATOMIC);
 }
 
-/* Nothing is ever sent over it, so any address of the device will do. */
-static int rds_ib_mr_qp_connect_by(struct ib_qp *qp, u32 port, int index)
+static int rds_ib_mr_qp_connect_by(struct rds_ib_device *dev, struct ib_qp *qp, u32 port,
+				   const struct ib_gid_attr *gid)
 {
-	const struct ib_gid_attr *gid;
 	int err;
 
-	gid = rdma_get_gid_attr(qp->device, port, index);
-	if (IS_ERR(gid))
-		return PTR_ERR(gid);
-	err = rds_ib_mr_qp_to_init(qp, port);
+	err = rds_ib_mr_qp_to_init(qp, port, dev->domain.atomics);
 	if (!err)
 		err = rds_ib_mr_qp_to_rtr(qp, port, gid);
 	if (!err)
 		err = rds_ib_mr_qp_to_rts(qp);
-	rdma_put_gid_attr(gid);
 	return err;
 }
 
@@ -95,7 +101,30 @@ static void rds_ib_mr_qp_reset(struct ib_qp *qp)
 	ib_modify_qp(qp, &attr, IB_QP_STATE);
 }
 
-static int rds_ib_mr_qp_connect(struct ib_qp *qp)
+static bool rds_ib_mr_gid_link_local(const struct ib_gid_attr *gid)
+{
+	return ipv6_addr_type((const struct in6_addr *)&gid->gid) & IPV6_ADDR_LINKLOCAL;
+}
+
+static int rds_ib_mr_qp_try(struct rds_ib_device *dev, struct ib_qp *qp, u32 port, int index,
+			    bool link_local)
+{
+	const struct ib_gid_attr *gid;
+	int err = -EAGAIN;
+
+	gid = rdma_get_gid_attr(qp->device, port, index);
+	if (IS_ERR(gid))
+		return PTR_ERR(gid);
+	if (rds_ib_mr_gid_link_local(gid) == link_local) {
+		err = rds_ib_mr_qp_connect_by(dev, qp, port, gid);
+		if (err)
+			rds_ib_mr_qp_reset(qp);
+	}
+	rdma_put_gid_attr(gid);
+	return err;
+}
+
+static int rds_ib_mr_qp_connect_to(struct rds_ib_device *dev, struct ib_qp *qp, bool link_local)
 {
 	struct ib_device *ibdev = qp->device;
 	int index;
@@ -103,12 +132,20 @@ static int rds_ib_mr_qp_connect(struct ib_qp *qp)
 
 	rdma_for_each_port(ibdev, port) {
 		for (index = 0; index < ibdev->port_data[port].immutable.gid_tbl_len; index++) {
-			if (!rds_ib_mr_qp_connect_by(qp, port, index))
+			if (!rds_ib_mr_qp_try(dev, qp, port, index, link_local))
 				return 0;
-			rds_ib_mr_qp_reset(qp);
 		}
 	}
 	return -EAGAIN;
+}
+
+/* A device may have a link-local address that its interface has not, and that nothing can be sent to:
+ * good enough for registrations, of which nothing leaves, but the last choice.
+ */
+static int rds_ib_mr_qp_connect(struct rds_ib_device *dev, struct ib_qp *qp)
+{
+	return rds_ib_mr_qp_connect_to(dev, qp, false) ?
+	       rds_ib_mr_qp_connect_to(dev, qp, true) : 0;
 }
 
 static int rds_ib_mr_qp_make(struct rds_ib_device *dev)
@@ -131,7 +168,7 @@ static int rds_ib_mr_qp_make(struct rds_ib_device *dev)
 	qp = ib_create_qp(dev->pd, &init);
 	if (IS_ERR(qp))
 		return PTR_ERR(qp);
-	err = rds_ib_mr_qp_connect(qp);
+	err = rds_ib_mr_qp_connect(dev, qp);
 	if (err)
 		ib_destroy_qp(qp);
 	else
@@ -156,23 +193,24 @@ static void rds_ib_mr_done(struct ib_cq *cq, struct ib_wc *wc)
 	complete(&mrs->done);
 }
 
-static int rds_ib_mr_post(struct rds_ib_device *dev, struct ib_mr *ibmr, int access)
+/* Post @wr, which is signalled, and wait until it is over. */
+static int rds_ib_mr_post(struct rds_ib_device *dev, struct ib_send_wr *wr)
 {
 	struct rds_ib_mrs *mrs = &dev->mrs;
-	struct ib_reg_wr wr = {
-		.wr = {
-			.wr_cqe		= &mrs->cqe,
-			.opcode		= IB_WR_REG_MR,
-			.send_flags	= IB_SEND_SIGNALED,
-		},
-		.mr	= ibmr,
-		.key	= ibmr->rkey,
-		.access	= access,
-	};
 	int err;
 
+	lockdep_assert_held(&mrs->lock);
+	if (mrs->broken)
+		return -EIO;
+	if (!mrs->qp) {
+		err = rds_ib_mr_qp_make(dev);
+		if (err)
+			return err;
+	}
+	mrs->status = IB_WC_GENERAL_ERR;
+	wr->wr_cqe = &mrs->cqe;
 	reinit_completion(&mrs->done);
-	err = ib_post_send(mrs->qp, &wr.wr, NULL);
+	err = ib_post_send(mrs->qp, wr, NULL);
 	if (err)
 		return err;
 	if (!wait_for_completion_timeout(&mrs->done, RDS_IB_MR_TIMEOUT))
@@ -193,22 +231,56 @@ static void rds_ib_mr_qp_fail(struct rds_ib_device *dev, int err)
 /* A failure may be of the queue pair's, for instance after an event on its port: try once with another. */
 static int rds_ib_mr_do_register(struct rds_ib_device *dev, struct ib_mr *ibmr, int access)
 {
-	struct rds_ib_mrs *mrs = &dev->mrs;
+	struct ib_reg_wr wr = {
+		.wr = {
+			.opcode		= IB_WR_REG_MR,
+			.send_flags	= IB_SEND_SIGNALED,
+		},
+		.mr	= ibmr,
+		.key	= ibmr->rkey,
+		.access	= access,
+	};
 	int attempt, err;
 
-	lockdep_assert_held(&mrs->lock);
-	for (attempt = 0; attempt < 2 && !mrs->broken; attempt++) {
-		if (!mrs->qp) {
-			err = rds_ib_mr_qp_make(dev);
-			if (err)
-				return err;
-		}
-		err = rds_ib_mr_post(dev, ibmr, access);
+	for (attempt = 0; attempt < 2; attempt++) {
+		err = rds_ib_mr_post(dev, &wr.wr);
 		if (!err)
 			return 0;
+		if (!dev->mrs.qp)
+			return err;
 		rds_ib_mr_qp_fail(dev, err);
 	}
 	return -EIO;
+}
+
+static int rds_ib_mr_run_atomic(struct rds_ib_device *dev, struct rds_op *op)
+{
+	struct ib_atomic_wr wr = {};
+	struct ib_sge sge;
+	int err;
+
+	rds_ib_atomic_wr_init(&wr, &sge, op, dev->pd);
+	err = rds_ib_mr_post(dev, &wr.wr);
+	if (!err)
+		return RDS_RDMA_SUCCESS;
+	if (dev->mrs.qp)
+		rds_ib_mr_qp_fail(dev, err);
+	return err == -ETIMEDOUT ? RDS_RDMA_DROPPED : rds_ib_op_status(dev->mrs.status);
+}
+
+int rds_ib_mr_atomic(struct rds_domain *domain, struct rds_op *op)
+{
+	struct rds_ib_device *dev = rds_ib_dev(domain);
+	int status = RDS_RDMA_OTHER_ERROR;
+
+	mutex_lock(&dev->mrs.lock);
+	if (!dev->domain.dead &&
+	    !ib_dma_map_sgtable_attrs(dev->ibdev, &op->pin.sgt, DMA_FROM_DEVICE, 0)) {
+		status = rds_ib_mr_run_atomic(dev, op);
+		ib_dma_unmap_sgtable_attrs(dev->ibdev, &op->pin.sgt, DMA_FROM_DEVICE, 0);
+	}
+	mutex_unlock(&dev->mrs.lock);
+	return status;
 }
 
 /* Regions */
@@ -219,6 +291,8 @@ static int rds_ib_mr_access(const struct rds_mr *mr)
 
 	if (mr->pin.writable)
 		access |= IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE;
+	if (mr->pin.writable && mr->key.domain->atomics)
+		access |= IB_ACCESS_REMOTE_ATOMIC;
 	return access;
 }
 

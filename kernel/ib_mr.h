@@ -2,7 +2,8 @@
 /* Fast registration of user pages.
  *
  * A registration is a work request and needs a connected queue pair.  Each device has one of its own for
- * that, connected to itself, so that keys can be had before, and without, any connection.
+ * that, connected to itself, so that keys can be had before, and without, any connection.  It also runs
+ * the atomics of an address on itself: a device's atomics are one step with each other, not with a CPU's.
  */
 #ifndef RDS_IB_MR_H
 #define RDS_IB_MR_H
@@ -15,6 +16,7 @@
 struct rds_domain;
 struct rds_ib_device;
 struct rds_mr;
+struct rds_op;
 
 struct rds_ib_mrs {
 	struct mutex		lock;		/* what follows, and posting */
@@ -32,5 +34,6 @@ void rds_ib_mrs_exit(struct rds_ib_device *dev);
 
 int rds_ib_mr_register(struct rds_domain *domain, struct rds_mr *mr);
 void rds_ib_mr_unregister(struct rds_domain *domain, struct rds_mr *mr);
+int rds_ib_mr_atomic(struct rds_domain *domain, struct rds_op *op);
 
 #endif

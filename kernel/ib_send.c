@@ -300,6 +300,19 @@ static int rds_ib_frame_fill(struct rds_ib_ep *ep, struct rds_ib_slot *slot, str
 	return rds_ib_frame_add_page(ep, slot, page, page_offset, len);
 }
 
+/* Does the message wait for one of its operations? */
+static bool rds_ib_fenced(const struct rds_msg *msg)
+{
+	const struct rds_op *op;
+	unsigned int i;
+
+	rds_msg_for_each_op(msg, i, op) {
+		if (op->fence)
+			return true;
+	}
+	return false;
+}
+
 static int rds_ib_xmit_frame(struct rds_ib_ep *ep, struct rds_msg *msg)
 {
 	struct rds_ib_tx *tx = &ep->tx;
@@ -320,7 +333,7 @@ static int rds_ib_xmit_frame(struct rds_ib_ep *ep, struct rds_msg *msg)
 	tx->offset += len;
 	if (tx->offset == msg->len)
 		slot->wr.send_flags |= IB_SEND_SOLICITED;
-	if (msg->op && msg->op->fence)
+	if (rds_ib_fenced(msg))
 		slot->wr.send_flags |= IB_SEND_FENCE;
 	rds_ib_tx_append(ep, slot, &slot->wr);
 	return 0;
@@ -344,8 +357,8 @@ int rds_ib_xmit(struct rds_ep *base, struct rds_msg *msg)
 	struct rds_ib_tx *tx = &ep->tx;
 	int err;
 
-	if (msg->op && !tx->started) {
-		err = rds_ib_xmit_op(ep, msg);
+	if (!tx->started) {
+		err = rds_ib_xmit_ops(ep, msg);
 		if (err)
 			return err;
 	}

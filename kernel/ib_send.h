@@ -28,8 +28,11 @@ void rds_ib_tx_retry_later(struct rds_ib_ep *ep);
 
 /* ib_rdma.c */
 
-/* Put the operation of @msg into the ring, unless that has been done; -EAGAIN: not all of it yet. */
-int rds_ib_xmit_op(struct rds_ib_ep *ep, struct rds_msg *msg);
+/* Put the operations of @msg into the ring, unless that has been done; -EAGAIN: not all of it yet. */
+int rds_ib_xmit_ops(struct rds_ib_ep *ep, struct rds_msg *msg);
+/* A signalled work request for atomic @what, whose local side is mapped. */
+void rds_ib_atomic_wr_init(struct ib_atomic_wr *wr, struct ib_sge *sge, const struct rds_op *what,
+			   const struct ib_pd *pd);
 /* It is over, or will never be begun. */
 void rds_ib_op_end(struct rds_ib_ep *ep, struct rds_ib_op *op, int status);
 /* What a failed completion says about the operation. */

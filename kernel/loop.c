@@ -21,8 +21,9 @@
 
 /* Keys for 127.0.0.0/8 and ::1.  They are valid in their namespace, whose table finds them. */
 static struct rds_domain rds_loop_domain = {
-	.trans	= &rds_loop_transport,
-	.ref	= REFCOUNT_INIT(1),	/* never given up */
+	.trans	 = &rds_loop_transport,
+	.ref	 = REFCOUNT_INIT(1),	/* never given up */
+	.atomics = true,
 };
 
 static struct rds_domain *rds_loop_domain_get(struct rds_net *rn, const struct in6_addr *addr,
@@ -54,22 +55,47 @@ static void rds_loop_release(struct rds_ep *ep)
 	kfree(ep);
 }
 
-/* Copy between the operation's pages and the region that its key names. */
-static int rds_loop_copy(struct rds_conn *conn, struct rds_op *op, struct rds_mr *mr)
+static bool rds_loop_allowed(const struct rds_conn *conn, const struct rds_op *op,
+			     const struct rds_mr *mr)
 {
 	u64 offset = op->raddr - mr->offset;
 
 	/* a key opens only what its owner's peers may see: memory at the address we talk to */
 	if (!ipv6_addr_equal(&mr->rs->bound.addr, &conn->key.faddr))
-		return RDS_RDMA_REMOTE_ERROR;
+		return false;
 	if (op->raddr < mr->offset || offset > mr->len || op->len > mr->len - offset)
+		return false;
+	return op->kind == RDS_OP_READ || mr->pin.writable;
+}
+
+/* Where peers use the key through a device, only the device itself is one step with what they do. */
+static int rds_loop_atomic(struct rds_op *op, struct rds_mr *mr, u32 offset)
+{
+	struct rds_domain *domain = mr->key.domain;
+
+	if (domain->trans->atomic)
+		return domain->trans->atomic(domain, op);
+	rds_pin_store(&op->pin, rds_pin_atomic(&mr->pin, offset, &op->atomic));
+	return RDS_RDMA_SUCCESS;
+}
+
+/* Move bytes between the operation's pages and the region that its key names. */
+static int rds_loop_run(struct rds_conn *conn, struct rds_op *op, struct rds_mr *mr)
+{
+	u64 offset = op->raddr - mr->offset;
+
+	if (!rds_loop_allowed(conn, op, mr))
 		return RDS_RDMA_REMOTE_ERROR;
-	if (op->write && !mr->pin.writable)
-		return RDS_RDMA_REMOTE_ERROR;
-	if (op->write)
-		rds_pin_copy(&mr->pin, offset, &op->pin, 0, op->len);
-	else
+	switch (op->kind) {
+	case RDS_OP_READ:
 		rds_pin_copy(&op->pin, 0, &mr->pin, offset, op->len);
+		break;
+	case RDS_OP_WRITE:
+		rds_pin_copy(&mr->pin, offset, &op->pin, 0, op->len);
+		break;
+	case RDS_OP_ATOMIC:
+		return rds_loop_atomic(op, mr, offset);
+	}
 	rds_stat_add(conn->rn, rdma_copied_bytes, op->len);
 	return RDS_RDMA_SUCCESS;
 }
@@ -82,7 +108,7 @@ static int rds_loop_op(struct rds_conn *conn, struct rds_op *op)
 
 	if (!mr)
 		return RDS_RDMA_REMOTE_ERROR;
-	status = rds_loop_copy(conn, op, mr);
+	status = rds_loop_run(conn, op, mr);
 	rds_mr_copy_end(mr);
 	return status;
 }
@@ -122,16 +148,38 @@ static int rds_loop_deliver(struct rds_conn *conn, struct rds_msg *msg)
 	return 0;
 }
 
+/* What follows a failed operation is not run, as on a device. */
+static int rds_loop_ops(struct rds_conn *conn, struct rds_msg *msg)
+{
+	int status = RDS_RDMA_SUCCESS;
+	struct rds_op *op;
+	unsigned int i;
+
+	rds_msg_for_each_op(msg, i, op) {
+		if (op->state != RDS_OP_NEW)
+			continue;
+		op->state = RDS_OP_POSTED;
+		if (status == RDS_RDMA_SUCCESS) {
+			status = rds_loop_op(conn, op);
+			rds_op_done(op, status);
+		} else {
+			rds_op_done(op, RDS_RDMA_DROPPED);
+		}
+	}
+	return status;
+}
+
 static int rds_loop_xmit(struct rds_ep *ep, struct rds_msg *msg)
 {
 	struct rds_conn *conn = rds_path_conn(ep->path);
-	int status = RDS_RDMA_SUCCESS;
+	int status;
 
-	if (msg->op && msg->op->state == RDS_OP_NEW) {
-		msg->op->state = RDS_OP_POSTED;
-		status = rds_loop_op(conn, msg->op);
-		rds_msg_op_done(msg, status);
+	/* an atomic may wait for a device */
+	if (msg->nr_ops && !rds_xmit_may_sleep()) {
+		rds_path_post(ep->path, RDS_PATH_XMIT);
+		return -EAGAIN;
 	}
+	status = rds_loop_ops(conn, msg);
 	/* on a device a failed operation takes its message with it, too */
 	if (status != RDS_RDMA_SUCCESS) {
 		rds_path_cancel(msg, status);
@@ -169,6 +217,7 @@ const struct rds_transport rds_loop_transport = {
 	.name		= "loopback",
 	.type		= 3,
 	.loopback	= true,
+	.masked_atomics	= true,
 	.domain_get	= rds_loop_domain_get,
 	.connect	= rds_loop_connect,
 	.close		= rds_loop_close,

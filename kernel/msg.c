@@ -31,10 +31,14 @@ struct rds_msg *rds_msg_alloc(gfp_t gfp)
 static void rds_msg_release(struct kref *ref)
 {
 	struct rds_msg *msg = container_of(ref, struct rds_msg, ref);
+	struct rds_op *op;
+	unsigned int i;
 
 	rds_payload_put(msg->payload);
-	kfree(msg->op);
-	kfree(msg->notify);
+	rds_msg_for_each_op(msg, i, op) {
+		kfree(op->notify);
+		kfree(op);
+	}
 	if (msg->conn)
 		rds_conn_put(msg->conn);
 	kmem_cache_free(rds_msg_cache, msg);
@@ -46,39 +50,60 @@ void rds_msg_put(struct rds_msg *msg)
 }
 
 /* The first bad status stays. */
-static void rds_msg_set_status(struct rds_msg *msg, int status)
+static void rds_op_set_status(struct rds_op *op, int status)
 {
-	cmpxchg(&msg->status, RDS_RDMA_SUCCESS, status);
+	cmpxchg(&op->status, RDS_RDMA_SUCCESS, status);
 }
 
-/* With RDS_RECVERR alone an application learns of failures, all as DROPPED. */
-static bool rds_msg_tells(const struct rds_msg *msg)
+bool rds_msg_op_failed(const struct rds_msg *msg)
 {
-	if (!msg->notify_dropped_only)
-		return true;
-	return msg->status != RDS_RDMA_SUCCESS && msg->status != RDS_RDMA_CANCELED;
+	const struct rds_op *op;
+	unsigned int i;
+
+	rds_msg_for_each_op(msg, i, op) {
+		if (op->state == RDS_OP_DONE && op->status != RDS_RDMA_SUCCESS)
+			return true;
+	}
+	return false;
+}
+
+static void rds_msg_tell(struct rds_sock *rs, struct rds_notify **notify, int status)
+{
+	struct rds_notify *n = *notify;
+
+	if (!n)
+		return;
+	if (n->failures_only) {
+		if (status == RDS_RDMA_SUCCESS || status == RDS_RDMA_CANCELED)
+			return;
+		status = RDS_RDMA_DROPPED;
+	}
+	*notify = NULL;
+	n->status = status;
+	rds_notify_queue(rs, n);
 }
 
 static void rds_msg_part_done(struct rds_msg *msg)
 {
-	struct rds_notify *n = msg->notify;
 	struct rds_sock *rs = msg->rs;
+	struct rds_op *op;
+	unsigned int i;
 
 	if (!atomic_dec_and_test(&msg->parts) || !rs)
 		return;
-	if (n && rds_msg_tells(msg)) {
-		msg->notify = NULL;
-		n->status = msg->notify_dropped_only ? RDS_RDMA_DROPPED : msg->status;
-		rds_notify_queue(rs, n);
-	}
+	rds_msg_for_each_op(msg, i, op)
+		rds_msg_tell(rs, &op->notify, op->status);
 	sock_put(&rs->sk);
 }
 
 void rds_msg_done(struct rds_msg *msg, int status)
 {
 	struct rds_sock *rs = msg->rs;
+	struct rds_op *op;
+	unsigned int i;
 
-	rds_msg_set_status(msg, status);
+	rds_msg_for_each_op(msg, i, op)
+		rds_op_set_status(op, status);
 	if (rs) {
 		spin_lock_bh(&rs->snd_lock);
 		list_del_init(&msg->sock_item);
@@ -89,46 +114,53 @@ void rds_msg_done(struct rds_msg *msg, int status)
 	rds_msg_part_done(msg);
 }
 
-/* With the pages unpinned: a silent operation was the whole message. */
-static void rds_msg_op_finish(struct rds_msg *msg)
+/* Silent operations were the whole message. */
+static void rds_msg_end_silent(struct rds_msg *msg)
+{
+	if (!rds_path_unlink(msg))
+		return;
+	/* each has a status of its own; one that has not failed is not told that the other has */
+	rds_msg_done(msg, RDS_RDMA_SUCCESS);
+	rds_msg_put(msg);
+}
+
+/* With the pages unpinned. */
+static void rds_op_finish(struct rds_msg *msg)
 {
 	struct rds_sock *rs = msg->rs;
 
-	if (!msg->has_send && rds_path_unlink(msg)) {
-		rds_msg_done(msg, msg->op->status);
-		rds_msg_put(msg);
-	}
+	if (atomic_dec_and_test(&msg->ops_left) && !msg->has_send)
+		rds_msg_end_silent(msg);
 	if (atomic_dec_and_test(&rs->ops))
 		wake_up_var(&rs->ops);
 	rds_msg_part_done(msg);
 	rds_msg_put(msg);
 }
 
-static void rds_msg_op_work(struct work_struct *work)
+static void rds_op_work(struct work_struct *work)
 {
 	struct rds_op *op = container_of(work, struct rds_op, work);
 
 	rds_pin_release(&op->pin);
-	rds_msg_op_finish(op->msg);
+	rds_op_finish(op->msg);
 }
 
-void rds_msg_op_done(struct rds_msg *msg, int status)
+void rds_op_done(struct rds_op *op, int status)
 {
-	struct rds_op *op = msg->op;
+	struct rds_msg *msg = op->msg;
 
-	op->status = status;
+	rds_op_set_status(op, status);
 	op->state = RDS_OP_DONE;
-	rds_msg_set_status(msg, status);
 	if (status == RDS_RDMA_DROPPED)
 		rds_stat_inc(msg->conn->rn, ops_dropped);
 	rds_msg_get(msg);
 	if (op->pin.writable) {
-		INIT_WORK(&op->work, rds_msg_op_work);
+		INIT_WORK(&op->work, rds_op_work);
 		rds_msg_queue_work(&op->work);
 		return;
 	}
 	rds_pin_release(&op->pin);
-	rds_msg_op_finish(msg);
+	rds_op_finish(msg);
 }
 
 void rds_msg_queue_work(struct work_struct *work)

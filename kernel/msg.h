@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* An outgoing message: header, payload, and at most one RDMA operation.
+/* An outgoing message: header, payload, and up to two operations on the peer's memory.
  *
  * Lifetime: see Documentation/lifetimes.md.  A queued message is on exactly one of its path's
  * two lists; whoever takes it off for good calls rds_msg_done(), once.
@@ -9,6 +9,7 @@
 
 #include <linux/kref.h>
 #include <linux/list.h>
+#include "atomic.h"
 #include "pin.h"
 #include "wire.h"
 
@@ -24,20 +25,30 @@ enum rds_op_state {
 	RDS_OP_DONE,		/* over; status says how */
 };
 
-/* An RDMA read or write. */
+enum rds_op_kind {
+	RDS_OP_READ,
+	RDS_OP_WRITE,		/* to the peer */
+	RDS_OP_ATOMIC,
+};
+
+/* An RDMA read or write, or an atomic: then the local side is the 8 bytes that receive the old value. */
 struct rds_op {
 	enum rds_op_state state;	/* written by the transmit pass, then by the completion */
-	bool		write;		/* to the peer */
+	enum rds_op_kind kind;
+	struct rds_atomic atomic;
 	bool		fence;
 	bool		silent;		/* without payload: no message either */
 	u32		rkey;
 	u64		raddr;		/* as the device wants it: cookie offset included */
 	u32		len;
-	int		status;		/* RDS_RDMA_*, once DONE */
+	int		status;		/* RDS_RDMA_*: the first bad one, its own or its message's */
+	struct rds_notify *notify;	/* allocated ahead, queued when the message's last part is done */
 	struct rds_msg	*msg;
 	struct rds_pin	pin;		/* the local side */
 	struct work_struct work;	/* unpinning pages that were written to sleeps */
 };
+
+#define RDS_MSG_MAX_OPS	2	/* a read or write, and an atomic */
 
 struct rds_msg {
 	struct kref		ref;
@@ -54,14 +65,17 @@ struct rds_msg {
 	bool			has_send;	/* false: silent operation alone, the peer sees no message */
 	bool			sent_before;	/* its transmission had started on an earlier endpoint */
 
-	/* parts to be done before the notification: the message itself and its operation */
+	/* to be done before notifications are queued: the message itself and its operations */
 	atomic_t		parts;
-	int			status;		/* RDS_RDMA_*: the first bad one */
-	struct rds_notify	*notify;	/* allocated ahead, queued when the last part is done */
-	bool			notify_dropped_only; /* RDS_RECVERR without RDS_RDMA_NOTIFY_ME */
+	atomic_t		ops_left;	/* of the operations */
 
-	struct rds_op		*op;		/* NULL: none */
+	/* in the order in which they run; each waits for the one before to be posted, not to end */
+	unsigned int		nr_ops;
+	struct rds_op		*ops[RDS_MSG_MAX_OPS];
 };
+
+#define rds_msg_for_each_op(msg, i, op) \
+	for ((i) = 0; (i) < (msg)->nr_ops && ((op) = (msg)->ops[i], true); (i)++)
 
 /* A message without a socket: pong, congestion map.  NULL: no memory. */
 struct rds_msg *rds_msg_alloc(gfp_t gfp);
@@ -84,7 +98,10 @@ void rds_msg_done(struct rds_msg *msg, int status);
  * in any context without locks; or for one that will never be posted.  The pages are unpinned
  * before the application is told.
  */
-void rds_msg_op_done(struct rds_msg *msg, int status);
+void rds_op_done(struct rds_op *op, int status);
+
+/* Did an operation of @msg end other than well? */
+bool rds_msg_op_failed(const struct rds_msg *msg);
 
 /* Run @work, which may sleep and may drop the last reference to a socket: unloading waits for it.
  * Any context.

@@ -13,6 +13,7 @@ struct rds_notify {
 	struct list_head	item;		/* rs->notifies, under rs->rcv_lock */
 	u64			token;
 	int			status;
+	bool			failures_only;	/* RDS_RECVERR: tell of failures, all as DROPPED */
 };
 
 /* Hand @n over to the application and wake it.  Any context. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #include "pin.h"
 
+#include <linux/atomic.h>
 #include <linux/capability.h>
 #include <linux/highmem.h>
 #include <linux/mm.h>
@@ -159,4 +160,29 @@ void rds_pin_copy(struct rds_pin *dst, u32 dst_off, struct rds_pin *src, u32 src
 		rds_pin_advance(&s, n);
 		len -= n;
 	}
+}
+
+u64 rds_pin_atomic(struct rds_pin *pin, u32 offset, const struct rds_atomic *a)
+{
+	struct rds_pin_cursor c;
+	u64 *word, old;
+	void *page;
+
+	rds_pin_seek(&c, pin, offset);
+	page = kmap_local_page(sg_page(c.sg));
+	word = page + c.sg->offset + c.offset;
+	old = READ_ONCE(*word);
+	while (!try_cmpxchg64(word, &old, rds_atomic_apply(a, old)))
+		;
+	kunmap_local(page);
+	return old;
+}
+
+void rds_pin_store(struct rds_pin *pin, u64 value)
+{
+	struct scatterlist *sg = pin->sgt.sgl;
+	void *page = kmap_local_page(sg_page(sg));
+
+	WRITE_ONCE(*(u64 *)(page + sg->offset), value);
+	kunmap_local(page);
 }

@@ -4,6 +4,7 @@
 #define RDS_PIN_H
 
 #include <linux/scatterlist.h>
+#include "atomic.h"
 #include "rds_uapi.h"
 
 struct mm_struct;
@@ -39,5 +40,13 @@ void rds_pin_release(struct rds_pin *pin);
  * other.  Both ranges must lie inside.  Does not sleep.
  */
 void rds_pin_copy(struct rds_pin *dst, u32 dst_off, struct rds_pin *src, u32 src_off, u32 len);
+
+/* Let @a work on the 8 bytes at byte @offset, where their address is a multiple of 8, in one step for
+ * every CPU.  Returns what was there.  Does not sleep.
+ */
+u64 rds_pin_atomic(struct rds_pin *pin, u32 offset, const struct rds_atomic *a);
+
+/* Store @value in the first 8 bytes, whose address is a multiple of 8.  Does not sleep. */
+void rds_pin_store(struct rds_pin *pin, u64 value);
 
 #endif

@@ -35,6 +35,7 @@ struct rds_send {
 	struct rds_iovec	*iov;		/* local ranges of an operation, checked */
 	u32			op_bytes;
 	u32			op_pages;
+	struct rds_atomic	atomic;
 	u64			map_cookie;	/* registered by this call */
 	bool			mapped;
 	struct rds_conn		*conn;
@@ -104,6 +105,33 @@ static int rds_send_import_iov(struct rds_send *s)
 	return rds_rdma_check_local(args, s->iov, PAGE_SIZE, &s->op_bytes, &s->op_pages);
 }
 
+static int rds_send_check_atomics_work(struct rds_send *s)
+{
+	struct rds_domain *domain = rds_sock_domain(s->rs);
+	bool work;
+
+	if (IS_ERR(domain))
+		return PTR_ERR(domain);
+	work = domain->atomics;
+	rds_domain_put(domain);
+	return work ? 0 : -EOPNOTSUPP;
+}
+
+static int rds_send_check_atomic(struct rds_send *s)
+{
+	const struct rds_atomic_args *args = &s->req.atomic;
+
+	rds_atomic_init(&s->atomic, s->req.atomic_type, args);
+	if (!rds_atomic_is_plain(&s->atomic) && !rds_sock_trans(s->rs)->masked_atomics)
+		return -EOPNOTSUPP;
+	if (!IS_ALIGNED(args->local_addr, sizeof(u64)))
+		return -EFAULT;
+	/* no device would do it, and one that is asked ends the connection */
+	if (!IS_ALIGNED(args->remote_addr + rds_cookie_offset(args->cookie), sizeof(u64)))
+		return -EINVAL;
+	return rds_send_check_atomics_work(s);
+}
+
 static int rds_send_check(struct rds_send *s, struct msghdr *m, size_t len)
 {
 	int err;
@@ -126,8 +154,11 @@ static int rds_send_check(struct rds_send *s, struct msghdr *m, size_t len)
 	err = rds_send_check_zcopy(s, m->msg_flags);
 	if (err)
 		return err;
-	if (s->req.has_atomic)
-		return -EOPNOTSUPP;
+	if (s->req.has_atomic) {
+		err = rds_send_check_atomic(s);
+		if (err)
+			return err;
+	}
 	if (s->req.has_rdma) {
 		err = rds_send_import_iov(s);
 		if (err)
@@ -189,37 +220,78 @@ static int rds_send_find_conn(struct rds_send *s)
 
 /* The message */
 
-static int rds_send_build_op(struct rds_send *s)
+/* Append an operation on @remote, counted from the first byte of @cookie.  NULL: no memory. */
+static struct rds_op *rds_send_add_op(struct rds_send *s, u64 cookie, u64 remote, u64 flags,
+				      u64 token)
 {
-	const struct rds_rdma_args *args = &s->req.rdma;
 	struct rds_msg *msg = s->msg;
 	struct rds_op *op;
 
 	op = kzalloc(sizeof(*op), GFP_KERNEL_ACCOUNT);
 	if (!op)
-		return -ENOMEM;
+		return NULL;
 	op->msg = msg;
-	op->write = args->flags & RDS_RDMA_READWRITE;
-	op->fence = args->flags & RDS_RDMA_FENCE;
-	op->silent = args->flags & RDS_RDMA_SILENT;
-	op->rkey = rds_cookie_rkey(args->cookie);
-	op->raddr = args->remote_vec.addr + rds_cookie_offset(args->cookie);
-	op->len = s->op_bytes;
-	msg->op = op;
-	msg->has_send = s->len || !op->silent;
-	rds_ext_add_rdma(&msg->hdr, op->rkey);
+	op->fence = flags & RDS_RDMA_FENCE;
+	op->rkey = rds_cookie_rkey(cookie);
+	op->raddr = remote + rds_cookie_offset(cookie);
+	msg->ops[msg->nr_ops++] = op;
+	if (!(flags & RDS_RDMA_SILENT))
+		msg->has_send = true;
 
-	if (!(args->flags & RDS_RDMA_NOTIFY_ME) && !s->rs->recverr)
-		return 0;
-	msg->notify = kzalloc(sizeof(*msg->notify), GFP_KERNEL_ACCOUNT);
-	if (!msg->notify)
-		return -ENOMEM;
-	msg->notify->token = args->user_token;
-	msg->notify_dropped_only = !(args->flags & RDS_RDMA_NOTIFY_ME);
+	if (!(flags & RDS_RDMA_NOTIFY_ME) && !s->rs->recverr)
+		return op;
+	op->notify = kzalloc(sizeof(*op->notify), GFP_KERNEL_ACCOUNT);
+	if (!op->notify)
+		return NULL;	/* the operation goes with its message */
+	op->notify->token = token;
+	op->notify->failures_only = !(flags & RDS_RDMA_NOTIFY_ME);
 	/* the application waits for the end of the whole message */
-	if (!msg->notify_dropped_only)
+	if (!op->notify->failures_only)
 		msg->hdr.flags |= RDS_FLAG_ACK_REQUIRED;
+	return op;
+}
+
+static int rds_send_build_rdma(struct rds_send *s)
+{
+	const struct rds_rdma_args *args = &s->req.rdma;
+	struct rds_op *op;
+
+	op = rds_send_add_op(s, args->cookie, args->remote_vec.addr, args->flags, args->user_token);
+	if (!op)
+		return -ENOMEM;
+	op->kind = args->flags & RDS_RDMA_READWRITE ? RDS_OP_WRITE : RDS_OP_READ;
+	op->len = s->op_bytes;
+	rds_ext_add_rdma(&s->msg->hdr, op->rkey);
 	return 0;
+}
+
+static int rds_send_build_atomic(struct rds_send *s)
+{
+	const struct rds_atomic_args *args = &s->req.atomic;
+	struct rds_op *op;
+
+	op = rds_send_add_op(s, args->cookie, args->remote_addr, args->flags, args->user_token);
+	if (!op)
+		return -ENOMEM;
+	op->kind = RDS_OP_ATOMIC;
+	op->atomic = s->atomic;
+	op->len = sizeof(u64);
+	return 0;
+}
+
+static int rds_send_build_ops(struct rds_send *s)
+{
+	int err = 0;
+
+	if (!s->req.has_rdma && !s->req.has_atomic)
+		return 0;
+	/* silent operations without payload need none */
+	s->msg->has_send = s->len;
+	if (s->req.has_rdma)
+		err = rds_send_build_rdma(s);
+	if (!err && s->req.has_atomic)
+		err = rds_send_build_atomic(s);
+	return err;
 }
 
 static int rds_send_build(struct rds_send *s, struct msghdr *m)
@@ -241,7 +313,7 @@ static int rds_send_build(struct rds_send *s, struct msghdr *m)
 	}
 	if (s->req.has_dest)
 		rds_ext_add_dest(&msg->hdr, s->req.dest_cookie);
-	return s->req.has_rdma ? rds_send_build_op(s) : 0;
+	return rds_send_build_ops(s);
 }
 
 /* Room in the send buffer: taken, the message is the socket's */
@@ -298,9 +370,29 @@ static int rds_send_wait_room(struct rds_send *s)
 
 /* Pin and register */
 
+static int rds_send_pin_op(struct rds_send *s, struct rds_op *op)
+{
+	const struct rds_iovec word = { .addr = s->req.atomic.local_addr, .bytes = sizeof(u64) };
+	bool writable = op->kind != RDS_OP_WRITE;
+	int err;
+
+	if (op->kind == RDS_OP_ATOMIC)
+		err = rds_pin_user(&op->pin, s->rs->rn, &word, 1, 1, writable, false);
+	else
+		err = rds_pin_user(&op->pin, s->rs->rn, s->iov, s->req.rdma.nr_local, s->op_pages,
+				   writable, false);
+	if (err)
+		return err;
+	atomic_inc(&s->msg->parts);
+	atomic_inc(&s->msg->ops_left);
+	atomic_inc(&s->rs->ops);
+	return 0;
+}
+
 static int rds_send_pin(struct rds_send *s)
 {
-	struct rds_op *op = s->msg->op;
+	struct rds_op *op;
+	unsigned int i;
 	int err;
 
 	if (s->req.has_map) {
@@ -310,44 +402,58 @@ static int rds_send_pin(struct rds_send *s)
 		s->mapped = true;
 		rds_ext_add_dest(&s->msg->hdr, s->map_cookie);
 	}
-	if (!op)
-		return 0;
-	err = rds_pin_user(&op->pin, s->rs->rn, s->iov, s->req.rdma.nr_local, s->op_pages,
-			   !op->write, false);
-	if (err)
-		return err;
-	atomic_inc(&s->msg->parts);
-	atomic_inc(&s->rs->ops);
+	rds_msg_for_each_op(s->msg, i, op) {
+		err = rds_send_pin_op(s, op);
+		if (err)
+			return err;
+	}
 	return 0;
 }
 
 static void rds_send_unpin(struct rds_send *s)
 {
-	struct rds_op *op = s->msg->op;
+	struct rds_op *op;
+	unsigned int i;
 
 	if (s->mapped)
 		rds_mr_free(s->rs, s->map_cookie);
-	if (!op || !op->pin.mm)
+	rds_msg_for_each_op(s->msg, i, op) {
+		if (!op->pin.mm)
+			continue;
+		rds_pin_release(&op->pin);
+		atomic_dec(&s->msg->parts);
+		atomic_dec(&s->msg->ops_left);
+		if (atomic_dec_and_test(&s->rs->ops))
+			wake_up_var(&s->rs->ops);
+	}
+}
+
+static void rds_send_count_op(struct rds_net *rn, const struct rds_op *op)
+{
+	switch (op->kind) {
+	case RDS_OP_READ:
+		rds_stat_add(rn, rdma_read_bytes, op->len);
+		break;
+	case RDS_OP_WRITE:
+		rds_stat_add(rn, rdma_write_bytes, op->len);
+		break;
+	case RDS_OP_ATOMIC:
+		rds_stat_inc(rn, atomics);
 		return;
-	rds_pin_release(&op->pin);
-	atomic_dec(&s->msg->parts);
-	if (atomic_dec_and_test(&s->rs->ops))
-		wake_up_var(&s->rs->ops);
+	}
+	rds_stat_inc(rn, send_rdma);
+	rds_stat_add(rn, send_rdma_bytes, op->len);
 }
 
 static void rds_send_count(struct rds_send *s)
 {
-	struct rds_net *rn = s->rs->rn;
+	struct rds_op *op;
+	unsigned int i;
 
-	if (!s->msg->op)
-		return;
-	trace_rds_op_queued(s->msg);
-	rds_stat_inc(rn, send_rdma);
-	rds_stat_add(rn, send_rdma_bytes, s->op_bytes);
-	if (s->msg->op->write)
-		rds_stat_add(rn, rdma_write_bytes, s->op_bytes);
-	else
-		rds_stat_add(rn, rdma_read_bytes, s->op_bytes);
+	rds_msg_for_each_op(s->msg, i, op) {
+		trace_rds_op_queued(s->msg, op);
+		rds_send_count_op(s->rs->rn, op);
+	}
 }
 
 static int rds_send_queue(struct rds_send *s)

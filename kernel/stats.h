@@ -45,7 +45,7 @@
 	X(rdma_copied_bytes) X(rdma_read_bytes) X(rdma_write_bytes)	\
 	X(mr_registered) X(mr_revoked) X(pinned_bytes) X(unpinned_bytes) \
 	X(pong_dropped) X(retransmitted) X(ops_dropped)			\
-	X(ib_posts) X(ib_srq_low)
+	X(ib_posts) X(ib_srq_low) X(atomics)
 
 enum rds_stat {
 #define RDS_STAT_ENUM(name) RDS_STAT_##name,

@@ -21,6 +21,10 @@
 	{ RDS_PATH_UP,		"UP" },			\
 	{ RDS_PATH_CLOSING,	"CLOSING" },		\
 	{ RDS_PATH_DEAD,	"DEAD" })
+#define rds_show_op(kind) __print_symbolic(kind,	\
+	{ RDS_OP_READ,		"read" },		\
+	{ RDS_OP_WRITE,		"write" },		\
+	{ RDS_OP_ATOMIC,	"atomic" })
 #endif
 
 /* A connection moved from one state to another. */
@@ -85,14 +89,14 @@ DECLARE_EVENT_CLASS(rds_mr,
 DEFINE_EVENT(rds_mr, rds_mr_register, TP_PROTO(u64 cookie, u32 len), TP_ARGS(cookie, len));
 DEFINE_EVENT(rds_mr, rds_mr_revoke, TP_PROTO(u64 cookie, u32 len), TP_ARGS(cookie, len));
 
-/* sendmsg() queued an RDMA operation. */
+/* sendmsg() queued an operation on the peer's memory. */
 TRACE_EVENT(rds_op_queued,
-	TP_PROTO(const struct rds_msg *msg),
-	TP_ARGS(msg),
+	TP_PROTO(const struct rds_msg *msg, const struct rds_op *op),
+	TP_ARGS(msg, op),
 	TP_STRUCT__entry(
 		__array(__u8, laddr, 16)
 		__array(__u8, faddr, 16)
-		__field(bool, write)
+		__field(int, kind)
 		__field(__u32, rkey)
 		__field(__u64, raddr)
 		__field(__u32, len)
@@ -101,14 +105,14 @@ TRACE_EVENT(rds_op_queued,
 	TP_fast_assign(
 		memcpy(__entry->laddr, &msg->conn->key.laddr, 16);
 		memcpy(__entry->faddr, &msg->conn->key.faddr, 16);
-		__entry->write = msg->op->write;
-		__entry->rkey = msg->op->rkey;
-		__entry->raddr = msg->op->raddr;
-		__entry->len = msg->op->len;
+		__entry->kind = op->kind;
+		__entry->rkey = op->rkey;
+		__entry->raddr = op->raddr;
+		__entry->len = op->len;
 		__entry->seq = msg->seq;
 	),
 	TP_printk("%pI6c -> %pI6c %s rkey %#x at %#llx len %u with message %llu", __entry->laddr,
-		  __entry->faddr, __entry->write ? "write" : "read", __entry->rkey, __entry->raddr,
+		  __entry->faddr, rds_show_op(__entry->kind), __entry->rkey, __entry->raddr,
 		  __entry->len, __entry->seq)
 );
 

@@ -24,12 +24,14 @@ struct rds_domain {
 	const struct rds_transport	*trans;
 	refcount_t			ref;
 	bool				dead;		/* the device is gone: registers nothing more */
+	bool				atomics;	/* remote atomics work */
 };
 
 struct rds_transport {
 	const char	*name;		/* as in the info records, under 15 characters */
 	int		type;		/* as SO_RDS_TRANSPORT reads it */
 	bool		loopback;	/* both ends are here: always connected, maps are shared */
+	bool		masked_atomics;	/* of any mask */
 
 	/* The domain to which local address @addr belongs, with a reference; ERR_PTR(-EADDRNOTAVAIL)
 	 * if it is not this transport's.  Sleeps.
@@ -48,7 +50,7 @@ struct rds_transport {
 	 * step: an RDS_EP_STEP was posted.  Error: the endpoint is dropped with SETUP unless it had
 	 *	been dropped with a better reason.
 	 * close: disconnect, drain.  When it returns, the device touches no message and no memory of
-	 *	this endpoint, rds_msg_op_done() has been called for every operation posted, and all
+	 *	this endpoint, rds_op_done() has been called for every operation posted, and all
 	 *	references to messages are dropped.  Called exactly once for each endpoint that connect
 	 *	returned or accept got, and nobody is in xmit or flush.
 	 */
@@ -77,6 +79,10 @@ struct rds_transport {
 	int (*mr_register)(struct rds_domain *domain, struct rds_mr *mr);
 	/* When it returns no peer can touch the memory any more.  Sleeps, bounded. */
 	void (*mr_unregister)(struct rds_domain *domain, struct rds_mr *mr);
+	/* Have the device run atomic @op on memory of this host.  Returns RDS_RDMA_*.  Sleeps, bounded.
+	 * NULL: nobody but CPUs touches what keys open.
+	 */
+	int (*atomic)(struct rds_domain *domain, struct rds_op *op);
 };
 
 extern const struct rds_transport rds_loop_transport;

@@ -263,11 +263,16 @@ bool rds_path_unlink(struct rds_msg *msg)
 	return mine;
 }
 
-/* An operation that was never handed to the device, of a message that never will be. */
-static void rds_msg_abandon_op(struct rds_msg *msg, int status)
+/* Operations that were never handed to the device, of a message that never will be. */
+static void rds_msg_abandon_ops(struct rds_msg *msg, int status)
 {
-	if (msg->op && msg->op->state == RDS_OP_NEW)
-		rds_msg_op_done(msg, status);
+	struct rds_op *op;
+	unsigned int i;
+
+	rds_msg_for_each_op(msg, i, op) {
+		if (op->state == RDS_OP_NEW)
+			rds_op_done(op, status);
+	}
 }
 
 void rds_path_cancel(struct rds_msg *msg, int status)
@@ -275,8 +280,8 @@ void rds_path_cancel(struct rds_msg *msg, int status)
 	struct rds_path *path = msg->path;
 	bool mine, sending;
 
-	/* In one step: once off the lists it cannot become xmit_msg any more.  If it is, the operation goes out,
-	 * or is given up when the endpoint is closed.
+	/* In one step: once off the lists it cannot become xmit_msg any more.  If it is, its operations go out,
+	 * or are given up when the endpoint is closed.
 	 */
 	spin_lock_bh(&path->tx_lock);
 	mine = rds_path_unlink_locked(msg);
@@ -285,7 +290,7 @@ void rds_path_cancel(struct rds_msg *msg, int status)
 	if (!mine)
 		return;
 	if (!sending)
-		rds_msg_abandon_op(msg, status);
+		rds_msg_abandon_ops(msg, status);
 	rds_msg_done(msg, status);
 	rds_msg_put(msg);
 }
@@ -297,16 +302,10 @@ static void rds_msgs_drop(struct list_head *list)
 
 	list_for_each_entry_safe(msg, tmp, list, path_item) {
 		list_del_init(&msg->path_item);
-		rds_msg_abandon_op(msg, RDS_RDMA_DROPPED);
+		rds_msg_abandon_ops(msg, RDS_RDMA_DROPPED);
 		rds_msg_done(msg, RDS_RDMA_DROPPED);
 		rds_msg_put(msg);
 	}
-}
-
-/* Its operation did not end well, or nobody knows how: never again, and not without it. */
-static bool rds_msg_must_drop(const struct rds_msg *msg)
-{
-	return msg->op && msg->op->state == RDS_OP_DONE && msg->op->status != RDS_RDMA_SUCCESS;
 }
 
 static void rds_path_drop_xmit_msg(struct rds_path *path)
@@ -323,7 +322,7 @@ static void rds_path_drop_xmit_msg(struct rds_path *path)
 	if (!msg)
 		return;
 	if (orphan)
-		rds_msg_abandon_op(msg, RDS_RDMA_DROPPED);
+		rds_msg_abandon_ops(msg, RDS_RDMA_DROPPED);
 	rds_msg_put(msg);
 }
 
@@ -335,7 +334,8 @@ void rds_path_requeue(struct rds_path *path)
 	rds_path_drop_xmit_msg(path);
 	spin_lock_bh(&path->tx_lock);
 	list_for_each_entry_safe(msg, tmp, &path->sent_q, path_item) {
-		if (rds_msg_must_drop(msg))
+		/* an operation of it did not end well, or nobody knows how: never again, and not without it */
+		if (rds_msg_op_failed(msg))
 			rds_path_take(path, msg, &dropped);
 		else
 			msg->sent_before = true;

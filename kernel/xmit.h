@@ -3,6 +3,8 @@
 #ifndef RDS_XMIT_H
 #define RDS_XMIT_H
 
+#include <linux/irqflags.h>
+#include <linux/preempt.h>
 #include <linux/types.h>
 
 struct rds_conn;
@@ -22,6 +24,12 @@ int rds_path_queue(struct rds_conn *conn, struct rds_msg *msg);
  * Any context except under rx_lock or tx_lock.
  */
 void rds_path_xmit(struct rds_path *path);
+
+/* For transports, in xmit: a transmit pass holds no lock, so that this tells whether it may sleep. */
+static inline bool rds_xmit_may_sleep(void)
+{
+	return in_task() && !in_softirq() && !irqs_disabled();
+}
 
 /* The peer acknowledged all messages up to @ack on @ep.  Holding path->rx_lock or from the
  * transmit pass's flush; not tx_lock.  Returns false if @ack is one that was never sent on @ep:
