@@ -18,6 +18,17 @@
 
 static bool rds_family_open;	/* false while the module is coming up or going */
 
+/* A transport that was asked for stays asked for when it does not have the address. */
+static struct rds_domain *rds_bind_domain(struct rds_sock *rs, const struct rds_addr *a)
+{
+	struct rds_domain *domain;
+
+	if (!rs->preset)
+		return rds_transport_find(rs->rn, &a->addr, a->scope);
+	domain = rs->preset->domain_get(rs->rn, &a->addr, a->scope);
+	return IS_ERR(domain) ? ERR_PTR(-ENOPROTOOPT) : domain;
+}
+
 static int rds_bind_to(struct rds_sock *rs, const struct rds_addr *a)
 {
 	struct rds_domain *domain;
@@ -25,7 +36,7 @@ static int rds_bind_to(struct rds_sock *rs, const struct rds_addr *a)
 	__be16 port = a->port;
 	int err;
 
-	domain = rds_transport_find(rs->rn, &a->addr, a->scope);
+	domain = rds_bind_domain(rs, a);
 	if (IS_ERR(domain)) {
 		pr_info_ratelimited("rds_sockets: %pI6c is no address of a transport: not bound\n",
 				    &a->addr);
@@ -85,12 +96,31 @@ static int rds_connect_check(const struct rds_sock *rs, const struct rds_addr *a
 	return 0;
 }
 
+static void rds_disconnect(struct socket *sock)
+{
+	struct rds_sock *rs = rds_sk(sock->sk);
+
+	lock_sock(&rs->sk);
+	spin_lock_bh(&rs->peer_lock);
+	rs->connected = false;
+	rs->peer_addr = in6addr_any;
+	rs->peer_port = 0;
+	rs->peer_scope = 0;
+	spin_unlock_bh(&rs->peer_lock);
+	sock->state = SS_UNCONNECTED;
+	release_sock(&rs->sk);
+}
+
 static int rds_connect(struct socket *sock, struct sockaddr *uaddr, int len, int flags)
 {
 	struct rds_sock *rs = rds_sk(sock->sk);
 	struct rds_addr a;
 	int err;
 
+	if (len >= (int)sizeof(uaddr->sa_family) && uaddr->sa_family == AF_UNSPEC) {
+		rds_disconnect(sock);
+		return 0;
+	}
 	err = rds_addr_parse(uaddr, len, &a);
 	if (err)
 		return err;
@@ -164,6 +194,7 @@ static __poll_t rds_poll(struct file *file, struct socket *sock, poll_table *wai
 	__poll_t mask = 0;
 
 	sock_poll_wait(file, sock, wait);
+	/* with a monitor also for ports that are free again */
 	if (rds_sock_readable(rs))
 		mask |= EPOLLIN | EPOLLRDNORM;
 	/* reported once: a port that this socket was refused for may be free now */

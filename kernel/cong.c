@@ -7,7 +7,9 @@
 #include <linux/slab.h>
 #include "conn.h"
 #include "net.h"
+#include "notify.h"
 #include "payload.h"
+#include "rds_uapi.h"
 #include "sock.h"
 #include "stats.h"
 #include "transport.h"
@@ -105,8 +107,28 @@ void rds_cong_remove_conn(struct rds_conn *conn)
 	spin_unlock_bh(&conn->lmap->lock);
 }
 
-/* Wake whoever was refused or is blocked because of @map.  A leaf but for wait queues. */
-static void rds_cong_wake(struct rds_cong_map *map)
+/* Does it concern @rs that ports @freed are free?  It leaves the list when it waits for no more. */
+static bool rds_cong_concerns(struct rds_sock *rs, u64 freed)
+{
+	lockdep_assert_held(&rs->rn->lock);
+	if (rs->cong_monitor) {
+		freed &= rs->cong_refused;
+		if (!freed)
+			return false;
+		rs->cong_refused &= ~freed;
+		WRITE_ONCE(rs->cong_freed, rs->cong_freed | freed);
+	} else {
+		WRITE_ONCE(rs->cong_news, true);
+	}
+	if (!rs->cong_monitor || !rs->cong_refused)
+		list_del_init(&rs->cong_item);
+	return true;
+}
+
+/* Wake whoever was refused or is blocked because of @map, of which ports @freed are free now.  A leaf but for
+ * wait queues.
+ */
+static void rds_cong_wake(struct rds_cong_map *map, u64 freed)
 {
 	struct rds_net *rn = map->rn;
 	struct rds_sock *rs, *tmp;
@@ -114,9 +136,8 @@ static void rds_cong_wake(struct rds_cong_map *map)
 	wake_up_all(&map->wait);
 	spin_lock_bh(&rn->lock);
 	list_for_each_entry_safe(rs, tmp, &rn->cong_waiters, cong_item) {
-		list_del_init(&rs->cong_item);
-		WRITE_ONCE(rs->cong_news, true);
-		rs->sk.sk_data_ready(&rs->sk);
+		if (rds_cong_concerns(rs, freed))
+			rs->sk.sk_data_ready(&rs->sk);
 	}
 	spin_unlock_bh(&rn->lock);
 }
@@ -154,25 +175,35 @@ void rds_cong_clear_port(struct rds_cong_map *map, __be16 port)
 		rds_cong_tell_peers(map);
 	spin_unlock_bh(&map->lock);
 	if (changed)
-		rds_cong_wake(map);
+		rds_cong_wake(map, RDS_CONG_MONITOR_MASK(be16_to_cpu(port)));
+}
+
+/* Replace @len bytes at @offset of @map; returns which ports became free. */
+static u64 rds_cong_map_replace(struct rds_cong_map *map, u32 offset, const struct bio_vec *bv)
+{
+	const u8 *page = kmap_local_page(bv->bv_page);
+	u64 freed;
+
+	freed = rds_cong_part_cleared(map->bits + offset, page + bv->bv_offset, RDS_FRAG_LEN);
+	memcpy(map->bits + offset, page + bv->bv_offset, RDS_FRAG_LEN);
+	kunmap_local(page);
+	return freed;
 }
 
 void rds_cong_map_update(struct rds_conn *conn, struct rds_payload *payload)
 {
 	struct rds_cong_map *map = conn->fmap;
+	u64 freed = 0;
 	u32 offset;
 
 	if (payload->len != RDS_CONG_MAP_LEN)
 		return;
 	spin_lock_bh(&map->lock);
-	for (offset = 0; offset < RDS_CONG_MAP_LEN; offset += RDS_FRAG_LEN) {
-		const struct bio_vec *bv = &payload->bv[offset / RDS_FRAG_LEN];
-
-		memcpy_from_page(map->bits + offset, bv->bv_page, bv->bv_offset, RDS_FRAG_LEN);
-	}
+	for (offset = 0; offset < RDS_CONG_MAP_LEN; offset += RDS_FRAG_LEN)
+		freed |= rds_cong_map_replace(map, offset, &payload->bv[offset / RDS_FRAG_LEN]);
 	spin_unlock_bh(&map->lock);
 	rds_stat_inc(map->rn, cong_update_received);
-	rds_cong_wake(map);
+	rds_cong_wake(map, freed);
 }
 
 struct rds_payload *rds_cong_map_payload(struct rds_cong_map *map, gfp_t gfp)
@@ -199,12 +230,65 @@ struct rds_payload *rds_cong_map_payload(struct rds_cong_map *map, gfp_t gfp)
 /* Refused: the next clearing wakes @rs.  Entered before the bit is looked at once more, so
  * that a clearing in between is not missed.
  */
-static void rds_cong_remember(struct rds_sock *rs)
+static void rds_cong_remember(struct rds_sock *rs, __be16 port)
 {
 	spin_lock_bh(&rs->rn->lock);
+	if (rs->cong_monitor)
+		rs->cong_refused |= RDS_CONG_MONITOR_MASK(be16_to_cpu(port));
 	if (list_empty(&rs->cong_item))
 		list_add_tail(&rs->cong_item, &rs->rn->cong_waiters);
 	spin_unlock_bh(&rs->rn->lock);
+}
+
+void rds_cong_monitor(struct rds_sock *rs, bool on)
+{
+	spin_lock_bh(&rs->rn->lock);
+	rs->cong_monitor = on;
+	rs->cong_refused = 0;
+	WRITE_ONCE(rs->cong_freed, 0);
+	WRITE_ONCE(rs->cong_news, false);
+	list_del_init(&rs->cong_item);
+	spin_unlock_bh(&rs->rn->lock);
+}
+
+static u64 rds_cong_take_freed(struct rds_sock *rs)
+{
+	u64 freed;
+
+	spin_lock_bh(&rs->rn->lock);
+	freed = rs->cong_freed;
+	WRITE_ONCE(rs->cong_freed, 0);
+	spin_unlock_bh(&rs->rn->lock);
+	return freed;
+}
+
+static void rds_cong_untake_freed(struct rds_sock *rs, u64 freed)
+{
+	spin_lock_bh(&rs->rn->lock);
+	if (rs->cong_monitor)
+		WRITE_ONCE(rs->cong_freed, rs->cong_freed | freed);
+	spin_unlock_bh(&rs->rn->lock);
+}
+
+int rds_cong_recv(struct rds_sock *rs, struct msghdr *msg)
+{
+	u64 freed;
+	int err;
+
+	if (!READ_ONCE(rs->cong_freed))
+		return 0;
+	if (!rds_cmsg_fits(msg, sizeof(freed))) {
+		msg->msg_flags |= MSG_CTRUNC;
+		return 0;
+	}
+	freed = rds_cong_take_freed(rs);
+	if (!freed)
+		return 0;
+	err = put_cmsg(msg, SOL_RDS, RDS_CMSG_CONG_UPDATE, sizeof(freed), &freed);
+	if (!err)
+		return 1;
+	rds_cong_untake_freed(rs, freed);
+	return err;
 }
 
 void rds_cong_forget_sock(struct rds_sock *rs)
@@ -221,7 +305,7 @@ int rds_cong_wait(struct rds_cong_map *map, __be16 port, struct rds_sock *rs, lo
 	if (likely(!rds_cong_test_port(map, port)))
 		return 0;
 	if (!*timeo) {
-		rds_cong_remember(rs);
+		rds_cong_remember(rs, port);
 		/* pairs with the wake-up in rds_cong_wake() */
 		smp_mb();
 		if (!rds_cong_test_port(map, port))

@@ -10,6 +10,7 @@
 #include <linux/wait.h>
 #include "cong_bits.h"
 
+struct msghdr;
 struct rds_conn;
 struct rds_net;
 struct rds_payload;
@@ -59,10 +60,18 @@ void rds_cong_map_update(struct rds_conn *conn, struct rds_payload *payload);
 struct rds_payload *rds_cong_map_payload(struct rds_cong_map *map, gfp_t gfp);
 
 /* Wait until @port is not congested.  Returns 0; -ENOBUFS if @timeo is 0 (and has the socket
- * polled awake by the next clearing); -ETIMEDOUT; the errno for a signal.  Takes what it used
+ * polled awake by the next clearing, or one of this port if it monitors); -ETIMEDOUT; the errno for a signal.  Takes what it used
  * off @timeo.  Sleeps.
  */
 int rds_cong_wait(struct rds_cong_map *map, __be16 port, struct rds_sock *rs, long *timeo);
+
+/* RDS_CONG_MONITOR: report which ports are free again, or forget about it. */
+void rds_cong_monitor(struct rds_sock *rs, bool on);
+
+/* Put a CONG_UPDATE with the ports that became free into @msg.  Returns 1; 0 with nothing to report, or with no
+ * room for it, when MSG_CTRUNC is set and it stays; -EFAULT: it stays.  Sleeps.
+ */
+int rds_cong_recv(struct rds_sock *rs, struct msghdr *msg);
 
 /* A socket that is being released leaves the list of those to be woken. */
 void rds_cong_forget_sock(struct rds_sock *rs);

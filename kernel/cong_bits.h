@@ -13,8 +13,11 @@ bool rds_cong_bit_test(const u8 *map, u16 port);
 bool rds_cong_bit_set(u8 *map, u16 port);
 bool rds_cong_bit_clear(u8 *map, u16 port);
 
-/* Which ports, by port % 64, are set in @old and clear in @new?  Both RDS_CONG_MAP_LEN bytes. */
+/* Which ports, by port % 64, are set in @old and clear in @new?  Both RDS_CONG_MAP_LEN bytes, or @len of both
+ * at the same place, a multiple of 8.
+ */
 u64 rds_cong_bits_cleared(const u8 *old, const u8 *new);
+u64 rds_cong_part_cleared(const u8 *old, const u8 *new, u32 len);
 
 /* True if no bit is set in @map of RDS_CONG_MAP_LEN bytes. */
 bool rds_cong_bits_empty(const u8 *map);

@@ -15,6 +15,7 @@ static bool rds_deliver_to(struct rds_sock *rs, struct rds_inc *inc)
 	bool taken;
 
 	inc->stamp = ktime_get_real();
+	inc->rx_ns[RDS_RX_QUEUED] = ktime_get_ns();
 	spin_lock_bh(&rs->rcv_lock);
 	taken = !rs->released;
 	if (taken) {

@@ -71,6 +71,8 @@ struct rds_ib_rx {
 	/* under path->rx_lock */
 	struct rds_reasm	reasm;
 	struct rds_payload	*partial;	/* of the message being received */
+	u64			header_ns;	/* its first frame was seen, */
+	u64			start_ns;	/* and judged */
 
 	atomic64_t		done;		/* the highest complete number; what we acknowledge */
 };

@@ -277,6 +277,8 @@ static int rds_ib_frame_complete(struct rds_ib_ep *ep)
 	if (!inc)
 		return -ENOMEM;
 	inc->payload = payload;
+	inc->rx_ns[RDS_RX_HEADER] = ep->rx.header_ns;
+	inc->rx_ns[RDS_RX_START] = ep->rx.start_ns;
 	ep->rx.partial = NULL;
 	rds_path_receive(ep->ep.path, hdr, inc);
 
@@ -312,6 +314,7 @@ static bool rds_ib_frame_is_early(const struct rds_ib_ep *ep, const struct rds_h
 static void rds_ib_frame(struct rds_ib_ep *ep, struct rds_ib_rbuf *buf, u32 bytes)
 {
 	const struct rds_header *hdr = buf->hdr;
+	u64 seen_ns = ktime_get_ns();
 	enum rds_frame frame;
 	u32 offset;
 
@@ -331,6 +334,10 @@ static void rds_ib_frame(struct rds_ib_ep *ep, struct rds_ib_rbuf *buf, u32 byte
 	if (frame == RDS_FRAME_ACK) {
 		rds_stat_inc(rds_path_conn(ep->ep.path)->rn, ib_ack_received);
 		return;
+	}
+	if (!offset) {
+		ep->rx.header_ns = seen_ns;
+		ep->rx.start_ns = ktime_get_ns();
 	}
 	if (rds_ib_take_payload(ep, buf, bytes - RDS_HEADER_LEN) ||
 	    (frame == RDS_FRAME_LAST && rds_ib_frame_complete(ep)))

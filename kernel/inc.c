@@ -23,6 +23,9 @@ struct rds_inc *rds_inc_alloc(const struct rds_header *hdr, const struct in6_add
 	inc->dport = hdr->dport;
 	inc->len = be32_to_cpu(hdr->len);
 	rds_ext_parse(hdr, &inc->ext);
+	/* a transport with frames knows better */
+	inc->rx_ns[RDS_RX_HEADER] = ktime_get_ns();
+	inc->rx_ns[RDS_RX_START] = inc->rx_ns[RDS_RX_HEADER];
 	return inc;
 }
 

@@ -11,6 +11,14 @@
 struct rds_mr;
 struct rds_payload;
 
+/* The way of a message: stamps of SO_RDS_MSG_RXPATH_LATENCY, whose positions they are. */
+enum rds_rx_stamp {
+	RDS_RX_HEADER,		/* its first frame was seen */
+	RDS_RX_START,		/* and judged: the message began */
+	RDS_RX_QUEUED,		/* it is in the socket's queue */
+	RDS_RX_STAMPS
+};
+
 struct rds_inc {
 	struct kref		ref;		/* queue, reader */
 	struct list_head	item;		/* rs->received, under rs->rcv_lock */
@@ -24,6 +32,7 @@ struct rds_inc {
 	struct rds_ext		ext;
 	struct rds_mr		*mr;		/* a region this message used up: dead before it is read */
 	ktime_t			stamp;		/* real time of queueing */
+	u64			rx_ns[RDS_RX_STAMPS];	/* when, in ns of CLOCK_MONOTONIC */
 };
 
 /* NULL: no memory.  @hdr gives ports, length and extensions; addresses are the caller's. */

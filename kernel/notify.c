@@ -20,7 +20,7 @@ static size_t rds_notify_size(const struct msghdr *msg)
 						  sizeof(struct rds_rdma_notify);
 }
 
-static size_t rds_notify_head(const struct msghdr *msg)
+static size_t rds_cmsg_head(const struct msghdr *msg)
 {
 	return msg->msg_flags & MSG_CMSG_COMPAT ? sizeof(struct compat_cmsghdr) : CMSG_LEN(0);
 }
@@ -30,7 +30,7 @@ static size_t rds_notify_size(const struct msghdr *msg)
 	return sizeof(struct rds_rdma_notify);
 }
 
-static size_t rds_notify_head(const struct msghdr *msg)
+static size_t rds_cmsg_head(const struct msghdr *msg)
 {
 	return CMSG_LEN(0);
 }
@@ -70,6 +70,11 @@ static void rds_notify_untake(struct rds_sock *rs, struct rds_notify *n)
 	spin_unlock_bh(&rs->rcv_lock);
 }
 
+bool rds_cmsg_fits(const struct msghdr *msg, size_t len)
+{
+	return msg->msg_controllen >= rds_cmsg_head(msg) + len;
+}
+
 static int rds_notify_put(struct msghdr *msg, const struct rds_notify *n)
 {
 	struct rds_rdma_notify status;
@@ -87,7 +92,7 @@ int rds_notify_recv(struct rds_sock *rs, struct msghdr *msg)
 	int err;
 
 	while ((n = rds_notify_take(rs))) {
-		if (msg->msg_controllen < rds_notify_head(msg) + rds_notify_size(msg)) {
+		if (!rds_cmsg_fits(msg, rds_notify_size(msg))) {
 			rds_notify_untake(rs, n);
 			if (!count)
 				msg->msg_flags |= MSG_CTRUNC;

@@ -19,6 +19,9 @@ struct rds_notify {
 /* Hand @n over to the application and wake it.  Any context. */
 void rds_notify_queue(struct rds_sock *rs, struct rds_notify *n);
 
+/* Is there room in @msg for a control message with @len bytes of data? */
+bool rds_cmsg_fits(const struct msghdr *msg, size_t len);
+
 /* Put as many RDMA_STATUS messages into @msg as fit.  Returns how many; 0 with none queued, or
  * with no room for one, when MSG_CTRUNC is set and all stay queued.  -EFAULT: the one that could not
  * be stored, and those behind it, stay queued.  Sleeps.

@@ -3,6 +3,7 @@
 #include "sock.h"
 
 #include "addr.h"
+#include "cong.h"
 #include "inc.h"
 #include "mr.h"
 #include "net.h"
@@ -34,6 +35,27 @@ static int rds_recv_put_timestamp(struct sock *sk, struct msghdr *msg, const str
 	}
 }
 
+/* Position i of the option is the time from stamp i to the next one; the last one is now. */
+static int rds_recv_put_latency(struct rds_sock *rs, struct msghdr *msg, const struct rds_inc *inc)
+{
+	const struct rds_rx_trace_so so = READ_ONCE(rs->rx_trace);
+	struct rds_cmsg_rx_trace trace;
+	unsigned int i, pos;
+	u64 next;
+
+	if (!so.rx_traces)
+		return 0;
+	memset(&trace, 0, sizeof(trace));
+	trace.rx_traces = so.rx_traces;
+	for (i = 0; i < so.rx_traces; i++) {
+		pos = so.rx_trace_pos[i];
+		next = pos == RDS_RX_QUEUED ? ktime_get_ns() : inc->rx_ns[pos + 1];
+		trace.rx_trace_pos[i] = pos;
+		trace.rx_trace[i] = next - inc->rx_ns[pos];
+	}
+	return put_cmsg(msg, SOL_RDS, RDS_CMSG_RXPATH_LATENCY, sizeof(trace), &trace);
+}
+
 static int rds_recv_put_cmsgs(struct sock *sk, struct msghdr *msg, const struct rds_inc *inc)
 {
 	u64 cookie = rds_cookie(inc->ext.dest_rkey, inc->ext.dest_offset);
@@ -41,7 +63,9 @@ static int rds_recv_put_cmsgs(struct sock *sk, struct msghdr *msg, const struct 
 
 	if (inc->ext.has_dest && cookie)
 		err = put_cmsg(msg, SOL_RDS, RDS_CMSG_RDMA_DEST, sizeof(cookie), &cookie);
-	return err ?: rds_recv_put_timestamp(sk, msg, inc);
+	if (!err)
+		err = rds_recv_put_timestamp(sk, msg, inc);
+	return err ?: rds_recv_put_latency(rds_sk(sk), msg, inc);
 }
 
 static int rds_recv_copy(struct rds_sock *rs, struct rds_inc *inc, struct msghdr *msg, size_t size)
@@ -111,13 +135,13 @@ int rds_recvmsg(struct socket *sock, struct msghdr *msg, size_t size, int flags)
 		return sock_recv_errqueue(sock->sk, msg, size, SOL_RDS, 0);
 	timeo = sock_rcvtimeo(sock->sk, flags & MSG_DONTWAIT);
 	for (;;) {
-		ret = rds_notify_recv(rs, msg);
+		ret = rds_notify_recv(rs, msg) ?: rds_cong_recv(rs, msg);
 		if (ret)
 			return min(ret, 0);
 		inc = rds_sock_take(rs, flags & MSG_PEEK);
 		if (inc)
 			return rds_recv_inc(rs, inc, msg, size, flags);
-		/* a notification waits for a larger control buffer */
+		/* a notification, or news of ports, waits for a larger control buffer */
 		if (msg->msg_flags & MSG_CTRUNC)
 			return 0;
 		ret = rds_recv_wait(sock->sk, &timeo);

@@ -91,7 +91,8 @@ bool rds_sock_readable(struct rds_sock *rs)
 	bool readable;
 
 	spin_lock_bh(&rs->rcv_lock);
-	readable = !list_empty(&rs->received) || !list_empty(&rs->notifies);
+	readable = !list_empty(&rs->received) || !list_empty(&rs->notifies) ||
+		   READ_ONCE(rs->cong_freed);
 	spin_unlock_bh(&rs->rcv_lock);
 	return readable;
 }

@@ -6,6 +6,7 @@
 #include <linux/rhashtable-types.h>
 #include <net/sock.h>
 #include "bind.h"
+#include "rds_uapi.h"
 
 struct rds_cong_map;
 struct rds_conn;
@@ -22,6 +23,7 @@ struct rds_sock {
 	 * by rds_sock_trans(); the peer may change at any time, hence peer_lock.
 	 */
 	const struct rds_transport *trans;	/* NULL: not bound */
+	const struct rds_transport *preset;	/* by SO_RDS_TRANSPORT: the only one to bind to, or NULL */
 	struct rds_bind_key	bound;
 	struct rhash_head	bind_node;
 	struct rds_cong_map	*lmap;		/* of the bound address */
@@ -48,12 +50,17 @@ struct rds_sock {
 
 	struct list_head	cong_item;	/* rn->cong_waiters, under rn->lock */
 	bool			cong_news;	/* a map changed since we were refused; under rn->lock */
+	/* with RDS_CONG_MONITOR; bit = port % 64; under rn->lock */
+	bool			cong_monitor;
+	u64			cong_refused;	/* ports that refused us */
+	u64			cong_freed;	/* those of them that are free again, to be reported */
 
 	spinlock_t		mr_lock;
 	struct list_head	mrs;
 	atomic_t		revoking;	/* used-up regions on their way out */
 
 	bool			recverr;
+	struct rds_rx_trace_so	rx_trace;	/* SO_RDS_MSG_RXPATH_LATENCY; 4 bytes, read and written at once */
 };
 
 static inline struct rds_sock *rds_sk(const struct sock *sk)

@@ -4,6 +4,7 @@
 
 #include <linux/uaccess.h>
 #include <net/ipv6.h>
+#include "cong.h"
 #include "info.h"
 #include "mr.h"
 #include "rds_uapi.h"
@@ -76,15 +77,103 @@ static int rds_set_cancel(struct rds_sock *rs, sockptr_t optval, unsigned int op
 	return 0;
 }
 
+/* A boolean, as an int of at least 4 bytes. */
+static int rds_read_bool(bool *value, sockptr_t optval, unsigned int optlen)
+{
+	int n;
+
+	if (optlen < sizeof(n))
+		return -EINVAL;
+	if (copy_from_sockptr(&n, optval, sizeof(n)))
+		return -EFAULT;
+	*value = n;
+	return 0;
+}
+
 static int rds_set_recverr(struct rds_sock *rs, sockptr_t optval, unsigned int optlen)
 {
-	int value;
+	bool on;
+	int err = rds_read_bool(&on, optval, optlen);
 
-	if (optlen < sizeof(value))
+	if (!err)
+		WRITE_ONCE(rs->recverr, on);
+	return err;
+}
+
+static int rds_set_cong_monitor(struct rds_sock *rs, sockptr_t optval, unsigned int optlen)
+{
+	bool on;
+	int err = rds_read_bool(&on, optval, optlen);
+
+	if (!err)
+		rds_cong_monitor(rs, on);
+	return err;
+}
+
+static int rds_set_transport_to(struct rds_sock *rs, int type)
+{
+	const struct rds_transport *trans;
+
+	if (type < 0 || type >= RDS_TRANS_COUNT)
 		return -EINVAL;
-	if (copy_from_sockptr(&value, optval, sizeof(value)))
+	/* RDMA outside the initial namespace is for devices that belong to one */
+	if (type != RDS_TRANS_TCP && !net_eq(sock_net(&rs->sk), &init_net))
+		return -EPROTOTYPE;
+	trans = rds_transport_by_type(type);
+	if (!trans)
+		return -ENOPROTOOPT;
+	rs->preset = trans;
+	return 0;
+}
+
+/* Once, and before bind. */
+static int rds_set_transport(struct rds_sock *rs, sockptr_t optval, unsigned int optlen)
+{
+	int type, err;
+
+	if (rds_sock_trans(rs) || READ_ONCE(rs->preset))
+		return -EOPNOTSUPP;
+	if (optlen != sizeof(type))
+		return -EINVAL;
+	if (copy_from_sockptr(&type, optval, sizeof(type)))
 		return -EFAULT;
-	WRITE_ONCE(rs->recverr, value);
+	lock_sock(&rs->sk);
+	err = -EOPNOTSUPP;
+	if (!rs->trans && !rs->preset)
+		err = rds_set_transport_to(rs, type);
+	release_sock(&rs->sk);
+	return err;
+}
+
+/* Which times to report with each message; every error is EFAULT, as in mainline. */
+static int rds_set_rx_latency(struct rds_sock *rs, sockptr_t optval, unsigned int optlen)
+{
+	struct rds_rx_trace_so so;
+	unsigned int i;
+
+	if (optlen != sizeof(so) || copy_from_sockptr(&so, optval, sizeof(so)))
+		return -EFAULT;
+	if (so.rx_traces > ARRAY_SIZE(so.rx_trace_pos))
+		return -EFAULT;
+	for (i = 0; i < so.rx_traces; i++) {
+		if (so.rx_trace_pos[i] >= RDS_MSG_RX_DGRAM_TRACE_MAX)
+			return -EFAULT;
+	}
+	WRITE_ONCE(rs->rx_trace, so);
+	return 0;
+}
+
+/* As at level SOL_SOCKET. */
+static int rds_set_timestamp(struct rds_sock *rs, int optname, sockptr_t optval, unsigned int optlen)
+{
+	int on;
+
+	if (optlen != sizeof(on) || copy_from_sockptr(&on, optval, sizeof(on)))
+		return -EFAULT;
+	lock_sock(&rs->sk);
+	sock_valbool_flag(&rs->sk, SOCK_RCVTSTAMP, on);
+	sock_valbool_flag(&rs->sk, SOCK_TSTAMP_NEW, on && optname == SO_TIMESTAMP_NEW);
+	release_sock(&rs->sk);
 	return 0;
 }
 
@@ -106,6 +195,15 @@ int rds_setsockopt(struct socket *sock, int level, int optname, sockptr_t optval
 		return rds_set_free_mr(rs, optval, optlen);
 	case RDS_RECVERR:
 		return rds_set_recverr(rs, optval, optlen);
+	case RDS_CONG_MONITOR:
+		return rds_set_cong_monitor(rs, optval, optlen);
+	case SO_RDS_TRANSPORT:
+		return rds_set_transport(rs, optval, optlen);
+	case SO_RDS_MSG_RXPATH_LATENCY:
+		return rds_set_rx_latency(rs, optval, optlen);
+	case SO_TIMESTAMP_OLD:
+	case SO_TIMESTAMP_NEW:
+		return rds_set_timestamp(rs, optname, optval, optlen);
 	default:
 		return -ENOPROTOOPT;
 	}
@@ -128,7 +226,7 @@ int rds_getsockopt(struct socket *sock, int level, int optname, char __user *opt
 		   int __user *optlen)
 {
 	struct rds_sock *rs = rds_sk(sock->sk);
-	const struct rds_transport *trans = rds_sock_trans(rs);
+	const struct rds_transport *trans = rds_sock_trans(rs) ?: READ_ONCE(rs->preset);
 
 	if (level != SOL_RDS)
 		return -ENOPROTOOPT;

@@ -31,3 +31,8 @@ struct rds_domain *rds_transport_find(struct rds_net *rn, const struct in6_addr 
 		return domain;
 	return rds_fabric->domain_get(rn, addr, scope);
 }
+
+const struct rds_transport *rds_transport_by_type(int type)
+{
+	return rds_fabric && rds_fabric->type == type ? rds_fabric : NULL;
+}

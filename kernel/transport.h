@@ -103,6 +103,8 @@ static inline void rds_domain_put(struct rds_domain *domain)
  * that owns it.  Returns its domain with a reference, or ERR_PTR(-EADDRNOTAVAIL).  Sleeps.
  */
 struct rds_domain *rds_transport_find(struct rds_net *rn, const struct in6_addr *addr, u32 scope);
+/* The transport that SO_RDS_TRANSPORT calls @type, NULL if it is not there.  Loopback cannot be asked for. */
+const struct rds_transport *rds_transport_by_type(int type);
 
 /* The one that was registered beside loopback (main.c), or NULL. */
 void rds_transport_register(const struct rds_transport *trans);

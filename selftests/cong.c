@@ -294,6 +294,122 @@ TEST_F_TIMEOUT(cong, D33_sockets_without_congestion_sleep_on, RDS_SLOW_TEST)
 	close(other);
 }
 
+/* --- the monitor --- */
+
+/* The ports of one CONG_UPDATE, or -errno in *@err. */
+static uint64_t read_update(int fd, int *err)
+{
+	char control[CMSG_SPACE(sizeof(uint64_t))];
+	struct msghdr msg = { .msg_control = control, .msg_controllen = sizeof(control) };
+	struct cmsghdr *cmsg;
+	uint64_t mask = 0;
+	ssize_t n = recvmsg(fd, &msg, MSG_DONTWAIT);
+
+	*err = n < 0 ? -errno : n;
+	cmsg = n < 0 ? NULL : CMSG_FIRSTHDR(&msg);
+	if (!cmsg)
+		return 0;
+	if (cmsg->cmsg_level != SOL_RDS || cmsg->cmsg_type != RDS_CMSG_CONG_UPDATE ||
+	    cmsg->cmsg_len != CMSG_LEN(sizeof(mask)))
+		*err = -EBADMSG;
+	memcpy(&mask, CMSG_DATA(cmsg), sizeof(mask));
+	return mask;
+}
+
+static void monitor(struct __test_metadata *_metadata, int fd, int on)
+{
+	ASSERT_EQ(0, set_opt(fd, RDS_CONG_MONITOR, &on, sizeof(on)));
+}
+
+TEST_F_TIMEOUT(cong, abi14_monitor_tells_which_port, RDS_SLOW_TEST)
+{
+	uint64_t bit = RDS_CONG_MONITOR_MASK(addr_port(&self->p.rx_addr));
+	int err;
+
+	warm_up(_metadata, self);
+	ready(self->p.tx, POLLIN, 0);
+	monitor(_metadata, self->p.tx, 1);
+	congest(_metadata, self);
+	EXPECT_EQ(0, ready(self->p.tx, POLLIN, 0));
+	drain(_metadata, self);
+	/* readable, not as a map would make it: no priority band */
+	ASSERT_EQ(POLLIN | POLLRDNORM,
+		  ready(self->p.tx, POLLIN | POLLRDNORM | POLLWRBAND, RDS_WAIT_MS));
+	EXPECT_EQ(bit, read_update(self->p.tx, &err));
+	EXPECT_EQ(0, err);
+	/* once */
+	EXPECT_EQ(0, ready(self->p.tx, POLLIN, 0));
+	read_update(self->p.tx, &err);
+	EXPECT_EQ(-EAGAIN, err);
+	EXPECT_EQ(CHUNK, send_numbered(self, self->p.tx, MSG_DONTWAIT));
+}
+
+TEST_F_TIMEOUT(cong, abi14_better_kept_without_room, RDS_SLOW_TEST)
+{
+	uint64_t bit = RDS_CONG_MONITOR_MASK(addr_port(&self->p.rx_addr));
+	struct msghdr none = { };
+	int err;
+
+	monitor(_metadata, self->p.tx, 1);
+	congest(_metadata, self);
+	drain(_metadata, self);
+	ASSERT_EQ(POLLIN, ready(self->p.tx, POLLIN, RDS_WAIT_MS));
+	EXPECT_EQ(0, recvmsg(self->p.tx, &none, MSG_DONTWAIT));
+	EXPECT_TRUE(none.msg_flags & MSG_CTRUNC);
+	EXPECT_EQ(bit, read_update(self->p.tx, &err));
+}
+
+TEST_F_TIMEOUT(cong, abi14_off_forgets, RDS_SLOW_TEST)
+{
+	char c;
+
+	monitor(_metadata, self->p.tx, 1);
+	congest(_metadata, self);
+	drain(_metadata, self);
+	ASSERT_EQ(POLLIN, ready(self->p.tx, POLLIN, RDS_WAIT_MS));
+	monitor(_metadata, self->p.tx, 0);
+	EXPECT_EQ(0, ready(self->p.tx, POLLIN, 0));
+	EXPECT_EQ(-EAGAIN, rds_recv(self->p.tx, &c, 1, MSG_DONTWAIT, NULL));
+}
+
+/* A port that nobody refused us is no news; a reader that waits is woken by one that was. */
+TEST_F_TIMEOUT(cong, abi14_wakes_a_reader, RDS_SLOW_TEST)
+{
+	union rds_addr other_addr = addr_with_port(&self->p.tx_addr, 0);
+	int other = open_bound(_metadata, &other_addr);
+	struct sleeper s = { .fd = self->p.tx };
+	pthread_t thread;
+	int err;
+
+	warm_up(_metadata, self);
+	monitor(_metadata, self->p.tx, 1);
+	monitor(_metadata, other, 1);
+	thread = start_sleeper(_metadata, &s);
+	congest(_metadata, self);
+	drain(_metadata, self);
+	ASSERT_EQ(0, pthread_join(thread, NULL));
+	EXPECT_TRUE(s.events & POLLIN);
+	EXPECT_NE(0, read_update(self->p.tx, &err));
+	EXPECT_EQ(0, ready(other, POLLIN, 0));
+	close(other);
+}
+
+TEST(abi11_monitor_argument)
+{
+	int value = 1, fd = rds_socket();
+	socklen_t len = sizeof(value);
+	uint64_t wide = 1;
+
+	ASSERT_GE(fd, 0);
+	EXPECT_EQ(-EINVAL, set_opt(fd, RDS_CONG_MONITOR, &value, 3));
+	EXPECT_EQ(-EFAULT, set_opt(fd, RDS_CONG_MONITOR, unmapped_page(_metadata), 4));
+	EXPECT_EQ(0, set_opt(fd, RDS_CONG_MONITOR, &value, 4));
+	EXPECT_EQ(0, set_opt(fd, RDS_CONG_MONITOR, &wide, 8));
+	EXPECT_EQ(-1, getsockopt(fd, SOL_RDS, RDS_CONG_MONITOR, &value, &len));
+	EXPECT_EQ(ENOPROTOOPT, errno);
+	close(fd);
+}
+
 /* --- D30: many senders, one slow reader that comes and goes --- */
 
 #define SENDERS		8

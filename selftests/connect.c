@@ -70,6 +70,32 @@ TEST_F(row, abi4_connect)
 	}
 }
 
+/* Mainline: EAFNOSUPPORT */
+TEST(abi4_better_disconnect)
+{
+	union rds_addr a = addr_make("127.0.0.1", 0), got;
+	struct sockaddr none = { .sa_family = AF_UNSPEC };
+	int fd = open_bound(_metadata, &a);
+	socklen_t len = sizeof(got);
+	char c;
+
+	/* nothing to undo is fine, too */
+	EXPECT_EQ(0, connect(fd, &none, sizeof(none)));
+	ASSERT_EQ(0, rds_connect(fd, &a));
+	ASSERT_EQ(1, rds_send(fd, NULL, "x", 1, 0));
+	ASSERT_EQ(0, connect(fd, &none, sizeof(none.sa_family)));
+	EXPECT_EQ(-ENOTCONN, rds_send(fd, NULL, "y", 1, 0));
+	EXPECT_EQ(-1, getpeername(fd, &got.sa, &len));
+	EXPECT_EQ(ENOTCONN, errno);
+	EXPECT_EQ(1, rds_recv_wait(fd, &c, 1, NULL));
+	/* the address stays bound, and another peer may follow */
+	ASSERT_EQ(0, rds_connect(fd, &a));
+	EXPECT_EQ(1, rds_send(fd, NULL, "z", 1, 0));
+	EXPECT_EQ(1, rds_recv_wait(fd, &c, 1, NULL));
+	EXPECT_EQ('z', c);
+	close(fd);
+}
+
 /* --- names --- */
 
 TEST(abi4_getsockname_unbound_unconnected)
