@@ -140,6 +140,14 @@ static int parse_zcopy(struct rds_send_req *req, const struct cmsg_item *item)
 	return 0;
 }
 
+static int parse_async(struct rds_send_req *req, const struct cmsg_item *item)
+{
+	if (req->has_async || cmsg_copy(&req->async, sizeof(req->async), item))
+		return -EINVAL;
+	req->has_async = true;
+	return 0;
+}
+
 static int parse_item(struct rds_send_req *req, const struct cmsg_item *item)
 {
 	switch (item->type) {
@@ -156,6 +164,8 @@ static int parse_item(struct rds_send_req *req, const struct cmsg_item *item)
 		return parse_atomic(req, item);
 	case RDS_CMSG_ZCOPY_COOKIE:
 		return parse_zcopy(req, item);
+	case RDS_CMSG_ASYNC_SEND:
+		return parse_async(req, item);
 	default:	/* for receiving only, or not ours */
 		return -EINVAL;
 	}

@@ -15,12 +15,14 @@ struct rds_send_req {
 	bool			has_rdma;	/* RDMA_ARGS */
 	bool			has_atomic;	/* one of the four atomics */
 	bool			has_zcopy;	/* ZCOPY_COOKIE */
+	bool			has_async;	/* ASYNC_SEND */
 	int			atomic_type;	/* RDS_CMSG_ATOMIC_FADD ... RDS_CMSG_MASKED_ATOMIC_CSWP */
 	u64			dest_cookie;
 	u32			zcopy_cookie;
 	struct rds_get_mr_args	map;
 	struct rds_rdma_args	rdma;
 	struct rds_atomic_args	atomic;
+	struct rds_asend_args	async;
 };
 
 /* Do the messages in @control of @len bytes fit, whatever they say?  Returns 0 or -EINVAL. */
@@ -32,7 +34,7 @@ int rds_cmsg_check_form(const void *control, size_t len);
  * Returns 0 or, in the order in which a caller may rely on them (first found while walking
  * the buffer once for form, once for meaning):
  *  -EINVAL	malformed: a length below a header or past the end; a SOL_RDS message shorter
- *		than its struct; RDMA_ARGS, the atomics, and DEST with MAP, twice each;
+ *		than its struct; RDMA_ARGS, the atomics, ASYNC_SEND, and DEST with MAP, twice each;
  *		{DEST, MAP, ZCOPY} mixed with {RDMA_ARGS, atomics}; a SOL_RDS type that
  *		nobody sends
  *  -EMSGSIZE	RDMA_ARGS for more than 1 MiB on the peer's side, or with more than

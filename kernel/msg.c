@@ -39,6 +39,7 @@ static void rds_msg_release(struct kref *ref)
 		kfree(op->notify);
 		kfree(op);
 	}
+	kfree(msg->notify);
 	if (msg->conn)
 		rds_conn_put(msg->conn);
 	kmem_cache_free(rds_msg_cache, msg);
@@ -93,6 +94,7 @@ static void rds_msg_part_done(struct rds_msg *msg)
 		return;
 	rds_msg_for_each_op(msg, i, op)
 		rds_msg_tell(rs, &op->notify, op->status);
+	rds_msg_tell(rs, &msg->notify, msg->status);
 	sock_put(&rs->sk);
 }
 
@@ -102,6 +104,7 @@ void rds_msg_done(struct rds_msg *msg, int status)
 	struct rds_op *op;
 	unsigned int i;
 
+	msg->status = status;
 	rds_msg_for_each_op(msg, i, op)
 		rds_op_set_status(op, status);
 	if (rs) {

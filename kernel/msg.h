@@ -65,6 +65,9 @@ struct rds_msg {
 	bool			has_send;	/* false: silent operation alone, the peer sees no message */
 	bool			sent_before;	/* its transmission had started on an earlier endpoint */
 
+	struct rds_notify	*notify;	/* of the message itself, as an operation's */
+	int			status;		/* RDS_RDMA_*, once the message itself is done */
+
 	/* to be done before notifications are queued: the message itself and its operations */
 	atomic_t		parts;
 	atomic_t		ops_left;	/* of the operations */

@@ -4,6 +4,7 @@
 #define RDS_UAPI_H
 
 #include "../uapi/linux/rds.h"
+#include "../uapi/linux/rds_ext.h"
 
 #define RDS_ABI_SIZE(type, size) \
 	_Static_assert(sizeof(type) == (size), #type " has changed its size")
@@ -39,6 +40,8 @@ RDS_ABI_OFFSET(struct rds_atomic_args, flags, 56);
 RDS_ABI_OFFSET(struct rds_atomic_args, user_token, 64);
 RDS_ABI_SIZE(struct rds_rdma_notify, 16);
 RDS_ABI_OFFSET(struct rds_rdma_notify, status, 8);
+RDS_ABI_SIZE(struct rds_asend_args, 16);
+RDS_ABI_OFFSET(struct rds_asend_args, flags, 8);
 RDS_ABI_SIZE(struct rds_zcopy_cookies, 36);
 RDS_ABI_SIZE(struct rds_rx_trace_so, 4);
 RDS_ABI_SIZE(struct rds_cmsg_rx_trace, 32);

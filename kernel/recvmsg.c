@@ -56,6 +56,16 @@ static int rds_recv_put_latency(struct rds_sock *rs, struct msghdr *msg, const s
 	return put_cmsg(msg, SOL_RDS, RDS_CMSG_RXPATH_LATENCY, sizeof(trace), &trace);
 }
 
+static int rds_recv_put_inq(struct rds_sock *rs, struct msghdr *msg, const struct rds_inc *inc)
+{
+	int bytes;
+
+	if (!READ_ONCE(rs->inq))
+		return 0;
+	bytes = rds_sock_queued_behind(rs, inc);
+	return put_cmsg(msg, SOL_RDS, RDS_CMSG_INQ, sizeof(bytes), &bytes);
+}
+
 static int rds_recv_put_cmsgs(struct sock *sk, struct msghdr *msg, const struct rds_inc *inc)
 {
 	u64 cookie = rds_cookie(inc->ext.dest_rkey, inc->ext.dest_offset);
@@ -65,7 +75,9 @@ static int rds_recv_put_cmsgs(struct sock *sk, struct msghdr *msg, const struct 
 		err = put_cmsg(msg, SOL_RDS, RDS_CMSG_RDMA_DEST, sizeof(cookie), &cookie);
 	if (!err)
 		err = rds_recv_put_timestamp(sk, msg, inc);
-	return err ?: rds_recv_put_latency(rds_sk(sk), msg, inc);
+	if (!err)
+		err = rds_recv_put_latency(rds_sk(sk), msg, inc);
+	return err ?: rds_recv_put_inq(rds_sk(sk), msg, inc);
 }
 
 static int rds_recv_copy(struct rds_sock *rs, struct rds_inc *inc, struct msghdr *msg, size_t size)

@@ -220,6 +220,21 @@ static int rds_send_find_conn(struct rds_send *s)
 
 /* The message */
 
+/* Have the application told by @token: of the end, or with RDS_RECVERR alone of a failure. */
+static struct rds_notify *rds_send_notify(struct rds_send *s, u64 token, bool always)
+{
+	struct rds_notify *n = kzalloc(sizeof(*n), GFP_KERNEL_ACCOUNT);
+
+	if (!n)
+		return NULL;
+	n->token = token;
+	n->failures_only = !always;
+	/* the application waits for the end of the whole message */
+	if (always)
+		s->msg->hdr.flags |= RDS_FLAG_ACK_REQUIRED;
+	return n;
+}
+
 /* Append an operation on @remote, counted from the first byte of @cookie.  NULL: no memory. */
 static struct rds_op *rds_send_add_op(struct rds_send *s, u64 cookie, u64 remote, u64 flags,
 				      u64 token)
@@ -240,15 +255,9 @@ static struct rds_op *rds_send_add_op(struct rds_send *s, u64 cookie, u64 remote
 
 	if (!(flags & RDS_RDMA_NOTIFY_ME) && !s->rs->recverr)
 		return op;
-	op->notify = kzalloc(sizeof(*op->notify), GFP_KERNEL_ACCOUNT);
-	if (!op->notify)
-		return NULL;	/* the operation goes with its message */
-	op->notify->token = token;
-	op->notify->failures_only = !(flags & RDS_RDMA_NOTIFY_ME);
-	/* the application waits for the end of the whole message */
-	if (!op->notify->failures_only)
-		msg->hdr.flags |= RDS_FLAG_ACK_REQUIRED;
-	return op;
+	op->notify = rds_send_notify(s, token, flags & RDS_RDMA_NOTIFY_ME);
+	/* without memory for it, the operation goes with its message */
+	return op->notify ? op : NULL;
 }
 
 static int rds_send_build_rdma(struct rds_send *s)
@@ -313,6 +322,11 @@ static int rds_send_build(struct rds_send *s, struct msghdr *m)
 	}
 	if (s->req.has_dest)
 		rds_ext_add_dest(&msg->hdr, s->req.dest_cookie);
+	if (s->req.has_async && s->req.async.flags & RDS_SEND_NOTIFY_ME) {
+		msg->notify = rds_send_notify(s, s->req.async.user_token, true);
+		if (!msg->notify)
+			return -ENOMEM;
+	}
 	return rds_send_build_ops(s);
 }
 

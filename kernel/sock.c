@@ -86,6 +86,16 @@ void rds_sock_consumed(struct rds_sock *rs, struct rds_inc *inc)
 	rds_stat_add(rs->rn, recv_bytes_freed_fromsock, inc->len);
 }
 
+u32 rds_sock_queued_behind(struct rds_sock *rs, const struct rds_inc *inc)
+{
+	u32 bytes;
+
+	spin_lock_bh(&rs->rcv_lock);
+	bytes = rs->rcv_bytes - inc->len;
+	spin_unlock_bh(&rs->rcv_lock);
+	return bytes;
+}
+
 bool rds_sock_readable(struct rds_sock *rs)
 {
 	bool readable;

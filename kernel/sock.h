@@ -60,6 +60,7 @@ struct rds_sock {
 	atomic_t		revoking;	/* used-up regions on their way out */
 
 	bool			recverr;
+	bool			inq;		/* SO_RDS_INQ */
 	struct rds_rx_trace_so	rx_trace;	/* SO_RDS_MSG_RXPATH_LATENCY; 4 bytes, read and written at once */
 };
 
@@ -92,6 +93,9 @@ static inline u32 rds_rcvbuf(const struct rds_sock *rs)
 struct rds_inc *rds_sock_take(struct rds_sock *rs, bool peek);
 void rds_sock_untake(struct rds_sock *rs, struct rds_inc *inc);
 void rds_sock_consumed(struct rds_sock *rs, struct rds_inc *inc);
+
+/* Payload that is queued behind @inc, in bytes. */
+u32 rds_sock_queued_behind(struct rds_sock *rs, const struct rds_inc *inc);
 
 /* Is there a message or a notification? */
 bool rds_sock_readable(struct rds_sock *rs);

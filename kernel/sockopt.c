@@ -100,6 +100,16 @@ static int rds_set_recverr(struct rds_sock *rs, sockptr_t optval, unsigned int o
 	return err;
 }
 
+static int rds_set_inq(struct rds_sock *rs, sockptr_t optval, unsigned int optlen)
+{
+	bool on;
+	int err = rds_read_bool(&on, optval, optlen);
+
+	if (!err)
+		WRITE_ONCE(rs->inq, on);
+	return err;
+}
+
 static int rds_set_cong_monitor(struct rds_sock *rs, sockptr_t optval, unsigned int optlen)
 {
 	bool on;
@@ -199,6 +209,8 @@ int rds_setsockopt(struct socket *sock, int level, int optname, sockptr_t optval
 		return rds_set_cong_monitor(rs, optval, optlen);
 	case SO_RDS_TRANSPORT:
 		return rds_set_transport(rs, optval, optlen);
+	case SO_RDS_INQ:
+		return rds_set_inq(rs, optval, optlen);
 	case SO_RDS_MSG_RXPATH_LATENCY:
 		return rds_set_rx_latency(rs, optval, optlen);
 	case SO_TIMESTAMP_OLD:
@@ -235,6 +247,8 @@ int rds_getsockopt(struct socket *sock, int level, int optname, char __user *opt
 	switch (optname) {
 	case RDS_RECVERR:
 		return rds_put_int(READ_ONCE(rs->recverr), optval, optlen);
+	case SO_RDS_INQ:
+		return rds_put_int(READ_ONCE(rs->inq), optval, optlen);
 	case SO_RDS_TRANSPORT:
 		return rds_put_int(trans ? trans->type : RDS_TRANS_NONE, optval, optlen);
 	default:

@@ -241,6 +241,7 @@ struct list_row {
 #define MFADD	{ RDS_CMSG_MASKED_ATOMIC_FADD, 0, 72, LEN_RIGHT }
 #define MCSWP	{ RDS_CMSG_MASKED_ATOMIC_CSWP, 0, 72, LEN_RIGHT }
 #define ZCOPY	{ RDS_CMSG_ZCOPY_COOKIE, 0, 4, LEN_RIGHT }
+#define ASYNC	{ RDS_CMSG_ASYNC_SEND, 0, 16, LEN_RIGHT }
 #define TYPE(t)	{ t, 0, 64, LEN_RIGHT }
 #define OTHER(t, level, len)	{ t, level, len, LEN_RIGHT }
 #define SAYS(t, len, cmsg_len)	{ t, 0, len, cmsg_len }
@@ -255,7 +256,11 @@ static const struct list_row list_rows[] = {
 	{ "type 0", { TYPE(0) }, 1, 0, -EINVAL },
 	{ "type 4, received only", { TYPE(RDS_CMSG_RDMA_STATUS) }, 1, 0, -EINVAL },
 	{ "type 5, received only", { TYPE(RDS_CMSG_CONG_UPDATE) }, 1, 0, -EINVAL },
-	{ "type 10", { TYPE(10) }, 1, 0, -EINVAL },
+	{ "async send", { TYPE(RDS_CMSG_ASYNC_SEND) }, 1, 0, 0 },
+	{ "async send, too short", { SAYS(RDS_CMSG_ASYNC_SEND, 15, LEN_RIGHT) }, 1, 0, -EINVAL },
+	{ "async send twice", { ASYNC, ASYNC }, 2, 0, -EINVAL },
+	{ "async send with all that goes together", { ASYNC, RDMA, FADD }, 3, 0, 0 },
+	{ "async send and map", { MAP, ASYNC }, 2, 0, 0 },
 	{ "type 11, received only", { TYPE(RDS_CMSG_RXPATH_LATENCY) }, 1, 0, -EINVAL },
 	{ "type 13, received only", { TYPE(RDS_CMSG_ZCOPY_COMPLETION) }, 1, 0, -EINVAL },
 	{ "type 14", { TYPE(14) }, 1, 0, -EINVAL },
@@ -369,6 +374,7 @@ static void cmsg_list(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, req.has_map, row_has(row, RDS_CMSG_RDMA_MAP));
 	KUNIT_EXPECT_EQ(test, req.has_rdma, row_has(row, RDS_CMSG_RDMA_ARGS));
 	KUNIT_EXPECT_EQ(test, req.has_zcopy, row_has(row, RDS_CMSG_ZCOPY_COOKIE));
+	KUNIT_EXPECT_EQ(test, req.has_async, row_has(row, RDS_CMSG_ASYNC_SEND));
 	KUNIT_EXPECT_EQ(test, req.has_atomic, row_has(row, RDS_CMSG_ATOMIC_FADD) ||
 					      row_has(row, RDS_CMSG_ATOMIC_CSWP) ||
 					      row_has(row, RDS_CMSG_MASKED_ATOMIC_FADD) ||

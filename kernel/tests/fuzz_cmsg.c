@@ -22,6 +22,7 @@ static void compare_with_libc(const struct rds_send_req *req, void *control, siz
 	MUST(req->has_dest == !!(types & 1u << RDS_CMSG_RDMA_DEST));
 	MUST(req->has_map == !!(types & 1u << RDS_CMSG_RDMA_MAP));
 	MUST(req->has_zcopy == !!(types & 1u << RDS_CMSG_ZCOPY_COOKIE));
+	MUST(req->has_async == !!(types & 1u << RDS_CMSG_ASYNC_SEND));
 	MUST(req->has_atomic == !!(types & 0xfu << RDS_CMSG_ATOMIC_FADD));
 	MUST(!req->has_atomic || types & 1u << req->atomic_type);
 }
