@@ -11,6 +11,7 @@
 #include <linux/in.h>
 #include <linux/ipv6.h>
 #include <linux/slab.h>
+#include <linux/wait_bit.h>
 #include <net/ipv6.h>
 #include <rdma/ib_cm.h>
 #include "cm_priv.h"
@@ -31,6 +32,8 @@
 #define RDS_IB_RNR_RETRY	7	/* for ever */
 /* How often a port that is down is looked at when there is nothing else to do, in ms. */
 #define RDS_IB_PORT_POLL_MS	100
+/* How long the CM may take to take in that a connection is established. */
+#define RDS_IB_CM_NOTIFY_TIMEOUT	(2 * HZ)
 /* RDMA reads under way in each direction; each costs memory. */
 #define RDS_IB_READS		16
 
@@ -178,6 +181,7 @@ static void rds_ib_cm_established(struct rds_ib_ep *ep, const struct rdma_conn_p
 	}
 	/* after the generation: see rds_ib_frame_is_early() */
 	smp_store_release(&ep->stage, RDS_IB_CONNECTED);
+	wake_up_var(&ep->stage);
 	rds_ep_post(&ep->ep, RDS_EV_ESTABLISHED);
 }
 
@@ -319,8 +323,9 @@ int rds_ib_step(struct rds_ep *base)
 		return rds_ib_request(ep);
 	case RDS_IB_RESOLVING:
 		/* one that the peer asked for, until the CM has heard of its confirmation */
-		if (!base->active && test_bit(RDS_IB_PEER_SENDS, &ep->flags))
-			rdma_notify(ep->cm_id, IB_EVENT_COMM_EST);
+		if (!base->active && test_bit(RDS_IB_PEER_SENDS, &ep->flags) &&
+		    !rdma_notify(ep->cm_id, IB_EVENT_COMM_EST))
+			set_bit(RDS_IB_CM_NOTIFIED, &ep->flags);
 		break;
 	case RDS_IB_CONNECTED:
 		break;
@@ -388,12 +393,24 @@ static void rds_ib_wait_for_port(const struct rds_ib_ep *ep)
 		msleep(RDS_IB_PORT_POLL_MS);
 }
 
+/* The CM takes in later that the connection is established, and calls its reply off only then.  Disconnected
+ * before, it forgets the reply, which is sent again for a minute and keeps the id from being destroyed.
+ */
+static void rds_ib_wait_for_cm(struct rds_ib_ep *ep)
+{
+	if (test_bit(RDS_IB_CM_NOTIFIED, &ep->flags))
+		wait_var_event_timeout(&ep->stage,
+				       smp_load_acquire(&ep->stage) == RDS_IB_CONNECTED,
+				       RDS_IB_CM_NOTIFY_TIMEOUT);
+}
+
 void rds_ib_close(struct rds_ep *base)
 {
 	struct rds_ib_ep *ep = rds_ib_ep(base);
 	bool down = ep->dev && rds_ib_port_is_down(ep);
 
 	if (ep->cm_id->qp) {
+		rds_ib_wait_for_cm(ep);
 		/* also before it is established: then it fails, and destroying the id tells the peer */
 		if (!down)
 			rdma_disconnect(ep->cm_id);

@@ -91,6 +91,7 @@ enum {
 	RDS_IB_ACK_SENDING,		/* an ack frame is in the ring */
 	RDS_IB_WANT_ROOM,		/* a transmit pass waits for completions */
 	RDS_IB_PEER_SENDS,		/* the peer considers us connected: the worker tells the CM */
+	RDS_IB_CM_NOTIFIED,		/* it has, and the CM will say that we are connected */
 };
 
 struct rds_ib_ep {
