@@ -236,6 +236,7 @@ static int rds_release(struct socket *sock)
 	if (!sk)
 		return 0;
 	rs = rds_sk(sk);
+	rds_sock_delist(rs);
 	rds_sock_stop_receiving(rs);
 	if (rs->trans)
 		rds_bind_remove(rs->rn, rs);
@@ -306,6 +307,7 @@ static int rds_create(struct net *net, struct socket *sock, int protocol, int ke
 	sock_init_data(sock, sk);
 	sock_set_flag(sk, SOCK_RCU_FREE);	/* found by bind.c under RCU */
 	rds_sock_init(rds_sk(sk), net);
+	rds_sock_enlist(rds_sk(sk));
 	return 0;
 }
 

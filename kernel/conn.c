@@ -202,6 +202,41 @@ void rds_conn_drop_from(struct rds_net *rn, const struct in6_addr *laddr,
 	spin_unlock_bh(&rn->lock);
 }
 
+/* What rds_conn_for_each() was called with. */
+struct rds_conn_visit {
+	void	(*visit)(struct rds_conn *conn, void *arg);
+	void	*arg;
+};
+
+static void rds_conn_item_get(struct list_head *item)
+{
+	rds_conn_get(list_entry(item, struct rds_conn, net_item));
+}
+
+static void rds_conn_item_visit(struct list_head *item, void *arg)
+{
+	struct rds_conn_visit *v = arg;
+
+	v->visit(list_entry(item, struct rds_conn, net_item), v->arg);
+}
+
+static void rds_conn_item_put(struct list_head *item)
+{
+	rds_conn_put(list_entry(item, struct rds_conn, net_item));
+}
+
+int rds_conn_for_each(struct rds_net *rn, void (*visit)(struct rds_conn *conn, void *arg), void *arg)
+{
+	static const struct rds_list_ops ops = {
+		.get	= rds_conn_item_get,
+		.visit	= rds_conn_item_visit,
+		.put	= rds_conn_item_put,
+	};
+	struct rds_conn_visit v = { .visit = visit, .arg = arg };
+
+	return rds_net_for_each(rn, &rn->conn_list, &ops, &v);
+}
+
 /* The last one standing, when the namespace goes away. */
 static struct rds_conn *rds_conn_first(struct rds_net *rn)
 {

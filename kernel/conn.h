@@ -56,6 +56,9 @@ static inline struct rds_conn *rds_path_conn(struct rds_path *path)
 void rds_conn_drop_from(struct rds_net *rn, const struct in6_addr *laddr,
 			enum rds_drop_reason reason);
 
+/* Call @visit for each connection of the namespace, without a lock.  -ENOMEM.  Sleeps. */
+int rds_conn_for_each(struct rds_net *rn, void (*visit)(struct rds_conn *conn, void *arg), void *arg);
+
 int rds_conn_net_init(struct rds_net *rn);
 /* Kill every connection of the namespace and wait for the end of each worker.  Sleeps. */
 void rds_conn_net_exit(struct rds_net *rn);

@@ -4,8 +4,11 @@
 #include <net/net_namespace.h>
 #include "ib_cm.h"
 #include "ib_dev.h"
+#include "ib_ep.h"
 #include "ib_mr.h"
+#include "ib_qp.h"
 #include "ib_send.h"
+#include "mr.h"
 #include "net.h"
 #include "rds_uapi.h"
 #include "transport.h"
@@ -22,6 +25,20 @@ static struct rds_domain *rds_ib_domain_get(struct rds_net *rn, const struct in6
 	return IS_ERR(dev) ? ERR_CAST(dev) : &dev->domain;
 }
 
+static void rds_ib_info(struct rds_ep *base, struct rds6_info_rdma_connection *record)
+{
+	struct rds_ib_ep *ep = rds_ib_ep(base);
+	const struct ib_device_attr *attrs = &ep->dev->ibdev->attrs;
+
+	rdma_read_gids(ep->cm_id, (union ib_gid *)record->src_gid, (union ib_gid *)record->dst_gid);
+	record->max_send_wr = ep->tx.ring.size;
+	record->max_recv_wr = ep->dev->rq.size;
+	record->max_send_sge = rds_ib_qp_max_sge(ep->dev->ibdev);
+	record->rdma_mr_max = attrs->max_mr;
+	record->rdma_mr_size = RDS_MR_MAX_PAGES;
+	record->sl = ep->cm_id->route.path_rec ? ep->cm_id->route.path_rec->sl : 0;
+}
+
 const struct rds_transport rds_ib_transport = {
 	.name		= "infiniband",
 	.type		= RDS_TRANS_IB,
@@ -35,6 +52,7 @@ const struct rds_transport rds_ib_transport = {
 	.release	= rds_ib_release,
 	.xmit		= rds_ib_xmit,
 	.flush		= rds_ib_flush,
+	.info		= rds_ib_info,
 	.mr_register	= rds_ib_mr_register,
 	.mr_unregister	= rds_ib_mr_unregister,
 	.atomic		= rds_ib_mr_atomic,

@@ -23,6 +23,11 @@ bool rds_ib_qp_device_ok(const struct ib_device *ibdev)
 	       attrs->max_qp_wr >= rds_ib_tx_wrs();
 }
 
+unsigned int rds_ib_qp_max_sge(const struct ib_device *ibdev)
+{
+	return min_t(u32, ibdev->attrs.max_send_sge, RDS_IB_MAX_SGE);
+}
+
 static void rds_ib_qp_event(struct ib_event *event, void *data)
 {
 	struct rds_ib_ep *ep = data;
@@ -63,8 +68,7 @@ static int rds_ib_qp_create_qp(struct rds_ib_ep *ep)
 		.srq		= dev->rq.srq,
 		.cap		= {
 			.max_send_wr	= rds_ib_tx_wrs(),
-			.max_send_sge	= min_t(u32, dev->ibdev->attrs.max_send_sge,
-						RDS_IB_MAX_SGE),
+			.max_send_sge	= rds_ib_qp_max_sge(dev->ibdev),
 			.max_rdma_ctxs	= rds_ib_qp_rdma_ctxs(ep->cm_id),
 		},
 		.sq_sig_type	= IB_SIGNAL_REQ_WR,

@@ -10,6 +10,9 @@ struct rds_ib_ep;
 /* Is the device fit for this transport? */
 bool rds_ib_qp_device_ok(const struct ib_device *ibdev);
 
+/* Local pieces of one work request on @ibdev. */
+unsigned int rds_ib_qp_max_sge(const struct ib_device *ibdev);
+
 /* Make the queue pair of @ep, whose CM id has a device.  Sleeps.  On error nothing is left. */
 int rds_ib_qp_create(struct rds_ib_ep *ep);
 

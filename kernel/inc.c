@@ -19,6 +19,7 @@ struct rds_inc *rds_inc_alloc(const struct rds_header *hdr, const struct in6_add
 	inc->saddr = *saddr;
 	inc->daddr = *daddr;
 	inc->scope = scope;
+	inc->seq = be64_to_cpu(hdr->seq);
 	inc->sport = hdr->sport;
 	inc->dport = hdr->dport;
 	inc->len = be32_to_cpu(hdr->len);

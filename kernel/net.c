@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #include "net.h"
 
+#include <linux/mm.h>
+#include <linux/slab.h>
 #include "bind.h"
 #include "cong.h"
 #include "conn.h"
@@ -9,6 +11,43 @@
 
 unsigned int rds_net_id __read_mostly;
 
+static size_t rds_net_count(struct rds_net *rn, const struct list_head *list)
+{
+	const struct list_head *item;
+	size_t n = 0;
+
+	spin_lock_bh(&rn->lock);
+	list_for_each(item, list)
+		n++;
+	spin_unlock_bh(&rn->lock);
+	return n;
+}
+
+int rds_net_for_each(struct rds_net *rn, struct list_head *list, const struct rds_list_ops *ops,
+		     void *arg)
+{
+	size_t room = rds_net_count(rn, list) + 16, n = 0, i;
+	struct list_head **items, *item;
+
+	items = kvmalloc_array(room, sizeof(*items), GFP_KERNEL_ACCOUNT);
+	if (!items)
+		return -ENOMEM;
+	spin_lock_bh(&rn->lock);
+	list_for_each(item, list) {
+		if (n == room)
+			break;
+		ops->get(item);
+		items[n++] = item;
+	}
+	spin_unlock_bh(&rn->lock);
+	for (i = 0; i < n; i++) {
+		ops->visit(items[i], arg);
+		ops->put(items[i]);
+	}
+	kvfree(items);
+	return 0;
+}
+
 static int __net_init rds_net_init(struct net *net)
 {
 	struct rds_net *rn = rds_net(net);
@@ -16,6 +55,7 @@ static int __net_init rds_net_init(struct net *net)
 
 	rn->net = net;
 	spin_lock_init(&rn->lock);
+	INIT_LIST_HEAD(&rn->socks);
 	rn->stats = alloc_percpu(struct rds_stats);
 	if (!rn->stats)
 		return err;

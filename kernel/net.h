@@ -22,6 +22,7 @@ struct rds_net {
 
 	spinlock_t		lock;		/* the lists below, and dying; a leaf */
 	struct list_head	conn_list;
+	struct list_head	socks;		/* struct rds_sock, until they are released */
 	struct list_head	cong_waiters;	/* sockets refused for congestion since they polled */
 	bool			dying;		/* no new connection any more */
 };
@@ -32,6 +33,17 @@ static inline struct rds_net *rds_net(const struct net *net)
 {
 	return net_generic(net, rds_net_id);
 }
+
+/* How rds_net_for_each() treats what it finds on a list. */
+struct rds_list_ops {
+	void	(*get)(struct list_head *item);		/* take a reference, under rn->lock */
+	void	(*visit)(struct list_head *item, void *arg);
+	void	(*put)(struct list_head *item);
+};
+
+/* Visit all that is on @list, a list under rn->lock, without holding that lock.  -ENOMEM.  Sleeps. */
+int rds_net_for_each(struct rds_net *rn, struct list_head *list, const struct rds_list_ops *ops,
+		     void *arg);
 
 int rds_net_register(void);
 void rds_net_unregister(void);

@@ -182,3 +182,54 @@ void rds_sock_wait_ops(struct rds_sock *rs)
 	rds_conn_drop_from(rs->rn, &rs->bound.addr, RDS_DROP_OP_CANCEL);
 	wait_var_event(&rs->ops, !atomic_read(&rs->ops));
 }
+
+/* All sockets of a namespace */
+
+void rds_sock_enlist(struct rds_sock *rs)
+{
+	spin_lock_bh(&rs->rn->lock);
+	list_add_tail(&rs->net_item, &rs->rn->socks);
+	spin_unlock_bh(&rs->rn->lock);
+}
+
+void rds_sock_delist(struct rds_sock *rs)
+{
+	spin_lock_bh(&rs->rn->lock);
+	list_del_init(&rs->net_item);
+	spin_unlock_bh(&rs->rn->lock);
+}
+
+/* What rds_sock_for_each() was called with. */
+struct rds_sock_visit {
+	void	(*visit)(struct rds_sock *rs, void *arg);
+	void	*arg;
+};
+
+static void rds_sock_item_get(struct list_head *item)
+{
+	sock_hold(&list_entry(item, struct rds_sock, net_item)->sk);
+}
+
+static void rds_sock_item_visit(struct list_head *item, void *arg)
+{
+	struct rds_sock_visit *v = arg;
+
+	v->visit(list_entry(item, struct rds_sock, net_item), v->arg);
+}
+
+static void rds_sock_item_put(struct list_head *item)
+{
+	sock_put(&list_entry(item, struct rds_sock, net_item)->sk);
+}
+
+int rds_sock_for_each(struct rds_net *rn, void (*visit)(struct rds_sock *rs, void *arg), void *arg)
+{
+	static const struct rds_list_ops ops = {
+		.get	= rds_sock_item_get,
+		.visit	= rds_sock_item_visit,
+		.put	= rds_sock_item_put,
+	};
+	struct rds_sock_visit v = { .visit = visit, .arg = arg };
+
+	return rds_net_for_each(rn, &rn->socks, &ops, &v);
+}

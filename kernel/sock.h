@@ -18,6 +18,7 @@ struct rds_transport;
 struct rds_sock {
 	struct sock		sk;		/* first */
 	struct rds_net		*rn;
+	struct list_head	net_item;	/* rn->socks, under rn->lock */
 
 	/* Written under the socket lock.  bound, lmap and the key are stable once trans is seen set
 	 * by rds_sock_trans(); the peer may change at any time, hence peer_lock.
@@ -112,6 +113,12 @@ void rds_sock_cancel(struct rds_sock *rs, const struct in6_addr *addr, __be16 po
  * their connection.  Sleeps.
  */
 void rds_sock_wait_ops(struct rds_sock *rs);
+
+/* The socket can be found by rds_sock_for_each() from here to here. */
+void rds_sock_enlist(struct rds_sock *rs);
+void rds_sock_delist(struct rds_sock *rs);
+/* Call @visit for each socket of the namespace, without a lock.  -ENOMEM.  Sleeps. */
+int rds_sock_for_each(struct rds_net *rn, void (*visit)(struct rds_sock *rs, void *arg), void *arg);
 
 /* sendmsg.c and recvmsg.c, as in struct proto_ops */
 int rds_sendmsg(struct socket *sock, struct msghdr *msg, size_t len);

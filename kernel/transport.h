@@ -9,6 +9,7 @@
 #include <linux/types.h>
 
 struct in6_addr;
+struct rds6_info_rdma_connection;
 struct rds_ep;
 struct rds_msg;
 struct rds_mr;
@@ -72,6 +73,11 @@ struct rds_transport {
 	 */
 	int (*xmit)(struct rds_ep *ep, struct rds_msg *msg);
 	void (*flush)(struct rds_ep *ep);
+
+	/* Tell administrators more about @ep, which is up; addresses and TOS are there.  Holding the path's tx_lock.
+	 * NULL: no such records.
+	 */
+	void (*info)(struct rds_ep *ep, struct rds6_info_rdma_connection *record);
 
 	/* Register mr->pin for remote reads and writes; sets mr->key.rkey, mr->cookie and
 	 * mr->handle.  Sleeps, bounded.  -ENOMEM, -EAGAIN (device away), -EIO.

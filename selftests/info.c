@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* abi section 12: the lists of sockets, connections and messages.  Counters are in counters.c. */
+#include <sys/stat.h>
+#include "rds_test.h"
+
+#define MAX_BYTES	65536
+
+/* A list, and where it is read to. */
+struct list {
+	int	stride;
+	int	len;
+	char	bytes[MAX_BYTES];
+};
+
+static int list_read(int fd, int opt, struct list *l)
+{
+	socklen_t len = sizeof(l->bytes);
+
+	l->stride = getsockopt(fd, SOL_RDS, opt, l->bytes, &len);
+	if (l->stride < 0)
+		return -errno;
+	l->len = len;
+	return len / l->stride;
+}
+
+/* For each record of list @l, by a pointer of the right type. */
+#define for_each_record(r, l)								\
+	for ((r) = (void *)(l).bytes; (char *)(r) < (l).bytes + (l).len;			\
+	     (r) = (void *)((char *)(r) + (l).stride))
+
+FIXTURE(info) {
+	struct rds_pair	p;
+	struct list	l;
+};
+RDS_BED_VARIANTS(info);
+RDS_BED_VARIANT_RXE6(info);
+
+FIXTURE_SETUP(info)
+{
+	char c;
+
+	pair_open(_metadata, &self->p, variant->bed);
+	ASSERT_EQ(1, rds_send(self->p.tx, &self->p.rx_addr, "x", 1, 0));
+	ASSERT_EQ(1, rds_recv_wait(self->p.rx, &c, 1, NULL));
+}
+
+FIXTURE_TEARDOWN(info)
+{
+	pair_close(&self->p);
+}
+
+/* As the records have it: IPv4 mapped. */
+static struct in6_addr mapped(const union rds_addr *a)
+{
+	struct in6_addr in6 = { .s6_addr = { [10] = 0xff, 0xff } };
+
+	if (a->sa.sa_family == AF_INET6)
+		return a->in6.sin6_addr;
+	memcpy(&in6.s6_addr[12], &a->in.sin_addr, 4);
+	return in6;
+}
+
+static bool is_addr(struct in6_addr in6, const union rds_addr *a)
+{
+	struct in6_addr want = mapped(a);
+
+	return !memcmp(&in6, &want, sizeof(want));
+}
+
+static bool is_v4(const union rds_addr *a)
+{
+	return a->sa.sa_family == AF_INET;
+}
+
+static ino_t inode(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) ? 0 : st.st_ino;
+}
+
+/* --- sockets --- */
+
+TEST_F_TIMEOUT(info, abi12_sockets6, RDS_SLOW_TEST)
+{
+	struct rds6_info_socket *s, *tx = NULL;
+	int unbound = rds_socket(), n = 0;
+
+	ASSERT_EQ(0, rds_connect(self->p.tx, &self->p.rx_addr));
+	set_int(_metadata, self->p.tx, SOL_SOCKET, SO_SNDBUF, 30000);
+	set_int(_metadata, self->p.tx, SOL_SOCKET, SO_RCVBUF, 40000);
+	ASSERT_GE(list_read(self->p.rx, RDS6_INFO_SOCKETS, &self->l), 3);
+	EXPECT_EQ(sizeof(*s), self->l.stride);
+	for_each_record(s, self->l) {
+		n += s->inum == inode(unbound);
+		if (s->inum == inode(self->p.tx))
+			tx = s;
+	}
+	EXPECT_EQ(1, n);
+	ASSERT_NE(NULL, tx);
+	EXPECT_TRUE(is_addr(tx->bound_addr, &self->p.tx_addr));
+	EXPECT_EQ(self->p.tx_addr.in.sin_port, tx->bound_port);
+	EXPECT_TRUE(is_addr(tx->connected_addr, &self->p.rx_addr));
+	EXPECT_EQ(self->p.rx_addr.in.sin_port, tx->connected_port);
+	EXPECT_EQ(30000, tx->sndbuf);
+	EXPECT_EQ(40000, tx->rcvbuf);
+	close(unbound);
+}
+
+TEST_F_TIMEOUT(info, abi12_sockets4, RDS_SLOW_TEST)
+{
+	int unbound = rds_socket(), n = 0, others = 0;
+	struct rds_info_socket *s;
+
+	list_read(self->p.rx, RDS_INFO_SOCKETS, &self->l);
+	EXPECT_EQ(sizeof(*s), self->l.stride);
+	for_each_record(s, self->l) {
+		others += s->inum == inode(unbound);
+		if (s->inum != inode(self->p.tx))
+			continue;
+		n++;
+		EXPECT_EQ(self->p.tx_addr.in.sin_addr.s_addr, s->bound_addr);
+		EXPECT_EQ(self->p.tx_addr.in.sin_port, s->bound_port);
+		EXPECT_EQ(0, s->connected_port);
+	}
+	/* only what is bound to IPv4 */
+	EXPECT_EQ(is_v4(&self->p.tx_addr), n);
+	EXPECT_EQ(0, others);
+	close(unbound);
+}
+
+/* --- connections --- */
+
+TEST_F_TIMEOUT(info, abi12_connections, RDS_SLOW_TEST)
+{
+	const char *name = bed_is_rxe(variant->bed) ? "infiniband" : "loopback";
+	struct rds6_info_connection *c;
+	struct rds_info_connection *c4;
+	unsigned int n = 0, n4 = 0;
+
+	ASSERT_GE(list_read(self->p.rx, RDS6_INFO_CONNECTIONS, &self->l), 1);
+	EXPECT_EQ(sizeof(*c), self->l.stride);
+	for_each_record(c, self->l) {
+		if (!is_addr(c->laddr, &self->p.tx_addr) || !is_addr(c->faddr, &self->p.rx_addr) ||
+		    strcmp((char *)c->transport, name))
+			continue;
+		n++;
+		EXPECT_EQ(RDS_INFO_CONNECTION_FLAG_CONNECTED,
+			  c->flags & ~RDS_INFO_CONNECTION_FLAG_SENDING);
+		EXPECT_GE(c->next_tx_seq, 2);
+		EXPECT_EQ(0, c->transport[15]);
+	}
+	EXPECT_EQ(1, n);
+
+	list_read(self->p.rx, RDS_INFO_CONNECTIONS, &self->l);
+	EXPECT_EQ(sizeof(*c4), self->l.stride);
+	for_each_record(c4, self->l)
+		n4 += is_v4(&self->p.tx_addr) && c4->laddr == self->p.tx_addr.in.sin_addr.s_addr &&
+		      c4->faddr == self->p.rx_addr.in.sin_addr.s_addr &&
+		      !strcmp((char *)c4->transport, name) &&
+		      c4->flags & RDS_INFO_CONNECTION_FLAG_CONNECTED;
+	EXPECT_EQ(is_v4(&self->p.tx_addr), n4);
+}
+
+TEST_F_TIMEOUT(info, abi12_rdma_connections, RDS_SLOW_TEST)
+{
+	struct rds6_info_rdma_connection *c;
+	struct rds_info_rdma_connection *c4;
+	unsigned int n = 0, n4 = 0;
+	struct in6_addr gid;
+
+	list_read(self->p.rx, RDS6_INFO_IB_CONNECTIONS, &self->l);
+	EXPECT_EQ(sizeof(*c), self->l.stride);
+	for_each_record(c, self->l) {
+		if (!is_addr(c->src_addr, &self->p.tx_addr) ||
+		    !is_addr(c->dst_addr, &self->p.rx_addr))
+			continue;
+		n++;
+		memcpy(&gid, c->src_gid, sizeof(gid));
+		EXPECT_TRUE(is_addr(gid, &self->p.tx_addr));
+		memcpy(&gid, c->dst_gid, sizeof(gid));
+		EXPECT_TRUE(is_addr(gid, &self->p.rx_addr));
+		EXPECT_GE(c->max_send_wr, 16);
+		EXPECT_GE(c->max_recv_wr, 16);
+		EXPECT_GE(c->max_send_sge, 2);
+		EXPECT_GE(c->rdma_mr_size, 257);
+	}
+	EXPECT_EQ(bed_is_rxe(variant->bed), n);
+
+	list_read(self->p.rx, RDS_INFO_IB_CONNECTIONS, &self->l);
+	EXPECT_EQ(sizeof(*c4), self->l.stride);
+	for_each_record(c4, self->l)
+		n4 += c4->src_addr == self->p.tx_addr.in.sin_addr.s_addr &&
+		      c4->dst_addr == self->p.rx_addr.in.sin_addr.s_addr && c4->max_send_wr >= 16;
+	EXPECT_EQ(variant->bed == BED_RXE, n4);
+}
+
+/* --- messages --- */
+
+static unsigned int count_messages(FIXTURE_DATA(info) *self, int opt, const union rds_addr *to)
+{
+	struct rds6_info_message *m;
+	unsigned int n = 0;
+
+	list_read(self->p.rx, opt, &self->l);
+	for_each_record(m, self->l)
+		n += is_addr(m->laddr, &self->p.tx_addr) && is_addr(m->faddr, to) &&
+		     m->lport == self->p.tx_addr.in.sin_port && m->fport == to->in.sin_port &&
+		     m->len >= 100 && m->len < 103;
+	return n;
+}
+
+/* Nobody has the peer's address: what is sent there waits.  Mainline shows 0.0.0.0 for both ends. */
+TEST_F_TIMEOUT(info, abi12_better_send_messages, RDS_SLOW_TEST)
+{
+	union rds_addr to = addr_with_port(&self->p.rx_addr, 7000);
+	struct rds_info_message *m;
+	char data[200] = "";
+	unsigned int n4 = 0;
+	int i;
+
+	if (!bed_is_rxe(variant->bed))
+		return;	/* on loopback nothing waits */
+	if (is_v4(&to))
+		((unsigned char *)&to.in.sin_addr)[3] = 250;
+	else
+		to.in6.sin6_addr.s6_addr[15] = 250;
+	for (i = 0; i < 3; i++)
+		ASSERT_EQ(100 + i, rds_send(self->p.tx, &to, data, 100 + i, 0));
+	EXPECT_EQ(3, count_messages(self, RDS6_INFO_SEND_MESSAGES, &to));
+	EXPECT_EQ(sizeof(struct rds6_info_message), self->l.stride);
+	EXPECT_EQ(0, count_messages(self, RDS6_INFO_RETRANS_MESSAGES, &to));
+
+	list_read(self->p.rx, RDS_INFO_SEND_MESSAGES, &self->l);
+	EXPECT_EQ(sizeof(*m), self->l.stride);
+	for_each_record(m, self->l)
+		n4 += m->laddr == self->p.tx_addr.in.sin_addr.s_addr &&
+		      m->faddr == to.in.sin_addr.s_addr && m->fport == htons(7000);
+	EXPECT_EQ(is_v4(&to) ? 3 : 0, n4);
+
+	ASSERT_EQ(0, set_opt(self->p.tx, RDS_CANCEL_SENT_TO, &to, addr_len(&to)));
+	EXPECT_EQ(0, count_messages(self, RDS6_INFO_SEND_MESSAGES, &to));
+}
+
+TEST_F_TIMEOUT(info, abi12_recv_messages, RDS_SLOW_TEST)
+{
+	uint64_t queued = counter(self->p.rx, "recv_queued");
+	int64_t end = now_ms() + RDS_WAIT_MS;
+	struct rds6_info_message *m;
+	struct rds_info_message *m4;
+	unsigned int n = 0, n4 = 0;
+	char data[200] = "";
+	int i;
+
+	for (i = 0; i < 3; i++)
+		ASSERT_EQ(100 + i, rds_send(self->p.tx, &self->p.rx_addr, data, 100 + i, 0));
+	while (counter(self->p.rx, "recv_queued") < queued + 3 && now_ms() < end)
+		nap();
+	list_read(self->p.tx, RDS6_INFO_RECV_MESSAGES, &self->l);
+	EXPECT_EQ(sizeof(*m), self->l.stride);
+	for_each_record(m, self->l) {
+		/* others' messages are none of ours */
+		if (m->lport != self->p.rx_addr.in.sin_port)
+			continue;
+		EXPECT_TRUE(is_addr(m->laddr, &self->p.rx_addr));
+		EXPECT_TRUE(is_addr(m->faddr, &self->p.tx_addr));
+		EXPECT_EQ(self->p.tx_addr.in.sin_port, m->fport);
+		EXPECT_EQ(100 + n, m->len);
+		EXPECT_GE(m->seq, 2);
+		n++;
+	}
+	EXPECT_EQ(3, n);
+	list_read(self->p.tx, RDS_INFO_RECV_MESSAGES, &self->l);
+	EXPECT_EQ(sizeof(*m4), self->l.stride);
+	for_each_record(m4, self->l)
+		n4 += m4->lport == self->p.rx_addr.in.sin_port &&
+		      m4->fport == self->p.tx_addr.in.sin_port;
+	EXPECT_EQ(is_v4(&self->p.rx_addr) ? 3 : 0, n4);
+}
+
+/* --- the protocol --- */
+
+static const int lists[] = {
+	RDS_INFO_CONNECTIONS, RDS_INFO_SEND_MESSAGES, RDS_INFO_RETRANS_MESSAGES,
+	RDS_INFO_RECV_MESSAGES, RDS_INFO_SOCKETS, RDS_INFO_IB_CONNECTIONS,
+	RDS6_INFO_CONNECTIONS, RDS6_INFO_SEND_MESSAGES, RDS6_INFO_RETRANS_MESSAGES,
+	RDS6_INFO_RECV_MESSAGES, RDS6_INFO_SOCKETS, RDS6_INFO_IB_CONNECTIONS,
+};
+
+TEST_F_TIMEOUT(info, abi12_too_short, RDS_SLOW_TEST)
+{
+	char guarded[4] = { 7, 7, 7, 7 };
+	socklen_t len = 0;
+	int n;
+
+	/* both sockets are there, maybe others of other families */
+	EXPECT_EQ(-1, getsockopt(self->p.rx, SOL_RDS, RDS6_INFO_SOCKETS, NULL, &len));
+	EXPECT_EQ(ENOSPC, errno);
+	EXPECT_GE(len, 2 * sizeof(struct rds6_info_socket));
+	EXPECT_EQ(0, len % sizeof(struct rds6_info_socket));
+	n = len;
+	len = 3;
+	EXPECT_EQ(-1, getsockopt(self->p.rx, SOL_RDS, RDS6_INFO_SOCKETS, guarded, &len));
+	EXPECT_EQ(ENOSPC, errno);
+	EXPECT_EQ(n, len);
+	EXPECT_EQ(7, guarded[3]);
+}
+
+TEST_F_TIMEOUT(info, abi12_absent, RDS_SLOW_TEST)
+{
+	static const int absent[] = { RDS_INFO_TCP_SOCKETS, RDS6_INFO_TCP_SOCKETS,
+				      RDS_INFO_CONNECTION_STATS, RDS_INFO_IWARP_CONNECTIONS };
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(absent); i++)
+		EXPECT_EQ(-ENOPROTOOPT, list_read(self->p.rx, absent[i], &self->l));
+}
+
+/* In a namespace of its own: empty lists, whatever others have. */
+static int see_nothing(void *arg)
+{
+	struct list *l = arg;
+	unsigned int i;
+	int fd, n;
+
+	if (unshare(CLONE_NEWNET))
+		return 1;
+	fd = rds_socket();
+	for (i = 0; i < ARRAY_SIZE(lists); i++) {
+		n = list_read(fd, lists[i], l);
+		/* our own socket, which is not bound */
+		if (n != (lists[i] == RDS6_INFO_SOCKETS))
+			return 2 + i;
+		if (l->stride < 20)
+			return 100 + i;
+	}
+	return 0;
+}
+
+TEST_F_TIMEOUT(info, abi12_filtered_by_namespace, RDS_SLOW_TEST)
+{
+	EXPECT_EQ(0, in_child(see_nothing, &self->l));
+}
+
+TEST_HARNESS_MAIN
