@@ -8,7 +8,7 @@
 set -u
 cd "$(dirname "$0")/.." || exit 1
 export RESULTS=${RESULTS:-$PWD/build/check} PYTHONDONTWRITEBYTECODE=1
-# for each of the eight targets; what they look for longer is "make fuzz"
+# for each of the targets; what they look for longer is "make fuzz"
 FUZZ_SECONDS=3
 patterns=("$@")
 run_options=()
