@@ -253,6 +253,38 @@ TEST_F_TIMEOUT(table, abi3_one_of_many_gets_the_port, RDS_SLOW_TEST)
 	self->fd = -1;
 }
 
+/* --- D03: a bind that fails holds nothing --- */
+
+static int module_users(void)
+{
+	FILE *f = fopen("/sys/module/rds_sockets/refcnt", "r");
+	int users = -1;
+
+	if (f) {
+		if (fscanf(f, "%d", &users) != 1)
+			users = -1;
+		fclose(f);
+	}
+	return users;
+}
+
+TEST_F(table, D03_failed_binds_hold_nothing)
+{
+	union rds_addr reserved = addr_with_port(&self->a, 1), foreign = addr_make("192.0.2.1", 0);
+	int i, fd = rds_socket(), users = module_users();
+
+	ASSERT_GE(fd, 0);
+	ASSERT_GT(users, 0);
+	for (i = 0; i < 200; i++) {
+		ASSERT_EQ(-EINVAL, rds_bind(fd, &reserved));
+		ASSERT_EQ(-EADDRINUSE, rds_bind(fd, &self->a));
+		ASSERT_EQ(-EADDRNOTAVAIL, rds_bind(fd, &foreign));
+	}
+	close(fd);
+	/* sockets of earlier tests may have gone meanwhile */
+	EXPECT_LE(module_users(), users);
+}
+
 /* --- namespaces: better than mainline, whose table is one for all --- */
 
 static int bind_in_new_netns(void *arg)

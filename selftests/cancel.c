@@ -106,15 +106,16 @@ TEST_F(pair, abi12_transport)
 
 /* --- a peer that does not exist keeps what is sent to it --- */
 
+#define ROOM	10000
+
 FIXTURE(dead_peer) {
 	union rds_addr	a;
 	union rds_addr	to;
 	int		fd;
+	char		to_send[ROOM];
 };
 FIXTURE_VARIANT(dead_peer) { enum rds_bed bed; };
 FIXTURE_VARIANT_ADD(dead_peer, rxe) { BED_RXE };
-
-#define ROOM	10000
 
 FIXTURE_SETUP(dead_peer)
 {
@@ -188,6 +189,44 @@ TEST_F(dead_peer, abi7_operations_report_canceled)
 		EXPECT_EQ(50 + i, token);
 	}
 	EXPECT_TRUE(pinned_settles_at(pinned));
+}
+
+TEST_F(dead_peer, D12_no_stale_bytes_in_a_cancellation)
+{
+	struct rds_msg_in in;
+	char local[100] = "";
+
+	ASSERT_EQ(0, rdma_op(self->fd, &self->to, 0x1234, 0, local, sizeof(local),
+			     RDS_RDMA_READWRITE | RDS_RDMA_NOTIFY_ME, 50));
+	ASSERT_EQ(0, cancel(self->fd, &self->to));
+	ASSERT_EQ(0, rds_recv_wait(self->fd, NULL, 0, &in));
+	ASSERT_EQ(1, in.nr_status);
+	EXPECT_EQ(RDS_RDMA_CANCELED, in.status[0].status);
+	EXPECT_TRUE(in.padding_clean);
+}
+
+/* A full send buffer refuses an operation after its key, before its pages (D57). */
+TEST_F(dead_peer, D57_without_room)
+{
+	struct rds_iovec iov = { (uintptr_t)self->to_send, 100 };
+	struct rds_get_mr_args map = { .vec = iov };
+	long pinned = pinned_bytes();
+	struct rds_msg_out m;
+	int i;
+
+	ASSERT_EQ(ROOM, rds_send(self->fd, &self->to, self->to_send, ROOM, MSG_DONTWAIT));
+	for (i = 0; i < 20; i++) {
+		msg_init(&m, &self->to, "x", 1);
+		msg_rdma(&m, 0x1234, 0, 100, &iov, 1, RDS_RDMA_READWRITE | RDS_RDMA_NOTIFY_ME, 5);
+		ASSERT_EQ(-EAGAIN, msg_send(self->fd, &m, MSG_DONTWAIT));
+		msg_init(&m, &self->to, "x", 1);
+		msg_cmsg(&m, SOL_RDS, RDS_CMSG_RDMA_MAP, &map, sizeof(map));
+		ASSERT_EQ(-EAGAIN, msg_send(self->fd, &m, MSG_DONTWAIT));
+	}
+	set_timeo(_metadata, self->fd, SO_SNDTIMEO, 50);
+	ASSERT_EQ(-ETIMEDOUT, msg_send(self->fd, &m, 0));
+	EXPECT_EQ(pinned, pinned_bytes());
+	EXPECT_EQ(-EAGAIN, rds_recv(self->fd, NULL, 0, MSG_DONTWAIT, NULL));
 }
 
 /* A sleeper for room is woken by another thread's cancel. */

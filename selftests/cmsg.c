@@ -125,6 +125,28 @@ TEST_F(cmsg, D08_buffer_ends_at_unmapped_page)
 	expect_no_effect(_metadata, self);
 }
 
+/* What stands before a bad one has had no effect, either. */
+TEST_F(cmsg, D08_wrong_length_behind_a_map)
+{
+	struct rds_get_mr_args map = {
+		.vec = { (uintptr_t)self->local, PIECE }, .flags = RDS_RDMA_READWRITE,
+	};
+	rds_rdma_cookie_t cookie = 0;
+	unsigned int i;
+
+	map.cookie_addr = (uintptr_t)&cookie;
+	for (i = 0; i < ARRAY_SIZE(sendable); i++) {
+		msg_init(&self->m, &self->p.rx_addr, "x", 1);
+		msg_cmsg(&self->m, SOL_RDS, RDS_CMSG_RDMA_MAP, &map, sizeof(map));
+		msg_cmsg(&self->m, SOL_RDS, sendable[i].type, &map, sendable[i].size - 1);
+		EXPECT_EQ(-EINVAL, msg_send(self->p.tx, &self->m, 0)) {
+			TH_LOG("type %d", sendable[i].type);
+		}
+	}
+	EXPECT_EQ(0, cookie);
+	expect_no_effect(_metadata, self);
+}
+
 TEST_F(cmsg, abi6_longer_than_needed_is_accepted)
 {
 	uint64_t data[4] = { self->cookie };
@@ -329,6 +351,102 @@ TEST_F(cmsg, D24_read_into_read_only_memory)
 	expect_no_effect(_metadata, self);
 }
 
+/* Faults that come and go while the call is at it. */
+TEST_F_TIMEOUT(cmsg, D24_range_unmapped_meanwhile, RDS_SLOW_TEST)
+{
+	char *page = map_guarded(_metadata, page_size());
+	struct rds_flicker f;
+	int i, err;
+
+	flicker_start(_metadata, &f, page);
+	for (i = 0; i < 500; i++) {
+		err = rdma_op(self->p.tx, &self->p.rx_addr, self->cookie, 0, page, PIECE,
+			      (i % 2 ? RDS_RDMA_READWRITE : 0) | RDS_RDMA_SILENT, 0);
+		ASSERT_TRUE(err == 0 || err == -EFAULT) {
+			TH_LOG("sendmsg: %s", strerror(-err));
+		}
+	}
+	flicker_stop(&f);
+	EXPECT_TRUE(pinned_settles_at(self->pinned));
+	expect_no_effect(_metadata, self);
+}
+
+/* --- D57: what was pinned for a message that is then not sent --- */
+
+/* @name: what goes wrong.  An operation and its key must be as if they had never been. */
+static void expect_op_fails(struct __test_metadata *_metadata, FIXTURE_DATA(cmsg) *self, int err,
+			    const char *name)
+{
+	struct rds_get_mr_args map = {
+		.vec = { (uintptr_t)self->local, PIECE }, .flags = RDS_RDMA_READWRITE,
+	};
+	struct rds_msg_out m;
+	int i;
+
+	for (i = 0; i < 20; i++) {
+		msg_init(&m, &self->p.rx_addr, "x", 1);
+		msg_rdma(&m, self->cookie, 0, PIECE, &self->iov, 1,
+			 RDS_RDMA_READWRITE | RDS_RDMA_NOTIFY_ME, 5);
+		ASSERT_EQ(err, msg_send(self->p.tx, &m, MSG_DONTWAIT)) {
+			TH_LOG("operation: %s", name);
+		}
+		msg_init(&m, &self->p.rx_addr, "x", 1);
+		msg_cmsg(&m, SOL_RDS, RDS_CMSG_RDMA_MAP, &map, sizeof(map));
+		ASSERT_EQ(err, msg_send(self->p.tx, &m, MSG_DONTWAIT)) {
+			TH_LOG("map: %s", name);
+		}
+	}
+	EXPECT_EQ(self->pinned, pinned_bytes());
+	EXPECT_EQ(-EAGAIN, rds_recv(self->p.tx, NULL, 0, MSG_DONTWAIT, NULL));
+	EXPECT_TRUE(all_bytes(self->remote, page_size(), 0));
+}
+
+TEST_F_TIMEOUT(cmsg, D57_to_a_congested_port, RDS_SLOW_TEST)
+{
+	int64_t end = now_ms() + RDS_WAIT_MS;
+	char chunk[512] = "";
+	ssize_t n;
+
+	memset(self->local, 0x44, PIECE);
+	set_int(_metadata, self->p.rx, SOL_SOCKET, SO_RCVBUF, 4096);
+	do {
+		n = rds_send(self->p.tx, &self->p.rx_addr, chunk, sizeof(chunk), MSG_DONTWAIT);
+		if (n == -EAGAIN)
+			ready(self->p.tx, POLLOUT, 1000);
+	} while (n != -ENOBUFS && now_ms() < end);
+	ASSERT_EQ(-ENOBUFS, n);
+	expect_op_fails(_metadata, self, -ENOBUFS, "congested");
+}
+
+TEST_F(cmsg, D57_with_bad_company)
+{
+	rds_rdma_cookie_t foreign = self->cookie ^ 0xff00;
+	struct rds_get_mr_args map = { .vec = { (uintptr_t)self->local, PIECE } };
+	rds_rdma_cookie_t cookie = 0;
+	int i;
+
+	map.cookie_addr = (uintptr_t)&cookie;
+	for (i = 0; i < 3; i++) {
+		/* a good one, and then a bad one, of a kind that is looked at last */
+		msg_init(&self->m, &self->p.rx_addr, "x", 1);
+		if (i == 0) {
+			add_args(self);
+			msg_cmsg(&self->m, SOL_RDS, 99, &foreign, sizeof(foreign));
+		} else if (i == 1) {
+			msg_cmsg(&self->m, SOL_RDS, RDS_CMSG_RDMA_MAP, &map, sizeof(map));
+			msg_cmsg(&self->m, SOL_RDS, RDS_CMSG_RDMA_DEST, &foreign, sizeof(foreign));
+		} else {
+			msg_cmsg(&self->m, SOL_RDS, RDS_CMSG_RDMA_MAP, &map, sizeof(map));
+			msg_cmsg(&self->m, SOL_RDS, RDS_CMSG_ZCOPY_COOKIE, &foreign, 4);
+		}
+		EXPECT_EQ(-EINVAL, msg_send(self->p.tx, &self->m, 0)) {
+			TH_LOG("combination %d", i);
+		}
+	}
+	EXPECT_EQ(0, cookie);
+	expect_no_effect(_metadata, self);
+}
+
 /* Unreclaimable kernel memory of the whole VM, in KiB. */
 static long slab_kib(void)
 {
@@ -444,7 +562,7 @@ static ssize_t send_map(FIXTURE_DATA(cmsg) *self, uint64_t addr, uint64_t bytes,
 	return msg_send(self->p.tx, &self->m, 0);
 }
 
-TEST_F(cmsg, abi6_map_errors)
+TEST_F(cmsg, D09_abi6_map_errors)
 {
 	uint64_t a = (uintptr_t)self->local;
 
@@ -470,6 +588,47 @@ TEST_F(cmsg, D16_map_cookie_fault)
 		ASSERT_EQ(-EFAULT, send_map(self, (uintptr_t)self->local, PIECE,
 					    (void *)KERNEL_ADDR));
 	}
+	expect_no_effect(_metadata, self);
+}
+
+TEST_F(cmsg, D16_map_cookie_inside_the_region)
+{
+	struct rds_msg_in in;
+	char c;
+
+	ASSERT_EQ(1, send_map(self, (uintptr_t)self->local, page_size(), self->local + 64));
+	ASSERT_EQ(1, rds_recv_wait(self->p.rx, &c, 1, &in));
+	ASSERT_TRUE(in.has_dest);
+	EXPECT_EQ(0, memcmp(self->local + 64, &in.dest, sizeof(in.dest)));
+	EXPECT_EQ(0, free_mr(self->p.tx, in.dest));
+	expect_no_effect(_metadata, self);
+}
+
+/* Whether the cookie could be stored decides whether there is a message, and a key. */
+TEST_F_TIMEOUT(cmsg, D16_map_cookie_unmapped_meanwhile, RDS_SLOW_TEST)
+{
+	void *page = map_guarded(_metadata, page_size());
+	long regions = device_regions();
+	struct rds_flicker f;
+	struct rds_msg_in in;
+	ssize_t n;
+	char c;
+	int i;
+
+	flicker_start(_metadata, &f, page);
+	for (i = 0; i < 300; i++) {
+		n = send_map(self, (uintptr_t)self->local, PIECE, page);
+		ASSERT_TRUE(n == 1 || n == -EFAULT) {
+			TH_LOG("sendmsg: %s", strerror(-n));
+		}
+		if (n != 1)
+			continue;
+		ASSERT_EQ(1, rds_recv_wait(self->p.rx, &c, 1, &in));
+		ASSERT_TRUE(in.has_dest);
+		ASSERT_EQ(0, free_mr(self->p.tx, in.dest));
+	}
+	flicker_stop(&f);
+	EXPECT_EQ(regions, device_regions());
 	expect_no_effect(_metadata, self);
 }
 

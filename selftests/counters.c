@@ -109,7 +109,7 @@ TEST_F(info, D29_into_a_shared_file)
 	EXPECT_EQ(0, memcmp(map, back, len));
 }
 
-TEST_F(info, abi12_absent_lists)
+TEST_F(info, D70_absent_lists)
 {
 	static const int absent[] = { 10002, 10009, 10010, RDS_INFO_LAST + 1 };
 	socklen_t len;

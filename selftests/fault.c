@@ -81,6 +81,16 @@ TEST_F(kernel_addr, D01_receive_into)
 	EXPECT_EQ(0, memcmp(out, in, len));
 }
 
+static int send_map(FIXTURE_DATA(kernel_addr) *self, const void *place, size_t len)
+{
+	struct rds_get_mr_args map = { .vec = { (uintptr_t)place, len } };
+	struct rds_msg_out m;
+
+	msg_init(&m, &self->p.rx_addr, "x", 1);
+	msg_cmsg(&m, SOL_RDS, RDS_CMSG_RDMA_MAP, &map, sizeof(map));
+	return msg_send(self->p.tx, &m, 0);
+}
+
 TEST_F(kernel_addr, D01_register)
 {
 	rds_rdma_cookie_t cookie;
@@ -93,6 +103,19 @@ TEST_F(kernel_addr, D01_register)
 		err = get_mr(self->p.rx, place[i], 3 * self->page, RDS_RDMA_READWRITE, &cookie);
 		EXPECT_EQ(-EFAULT, err) {
 			TH_LOG("place %u", i);
+		}
+		/* not even for reading */
+		err = get_mr(self->p.rx, place[i], 3 * self->page, 0, &cookie);
+		EXPECT_EQ(-EFAULT, err) {
+			TH_LOG("place %u, to be read", i);
+		}
+		err = get_mr_for_dest(self->p.rx, place[i], 3 * self->page, 0, &cookie);
+		EXPECT_EQ(-EFAULT, err) {
+			TH_LOG("place %u, for a destination", i);
+		}
+		err = send_map(self, place[i], 3 * self->page);
+		EXPECT_EQ(-EFAULT, err) {
+			TH_LOG("place %u, with a message", i);
 		}
 	}
 	EXPECT_EQ(0, pinned_bytes());
@@ -136,6 +159,83 @@ TEST_F(kernel_addr, D01_names_and_options)
 				   sizeof(struct rds_get_mr_args)));
 	EXPECT_EQ(-EFAULT, set_opt(self->p.rx, RDS_FREE_MR, (void *)KERNEL_ADDR,
 				   sizeof(struct rds_free_mr_args)));
+}
+
+/* --- every other address that a call takes --- */
+
+static const struct {
+	int		opt;
+	socklen_t	len;
+} options_in[] = {
+	{ RDS_GET_MR, sizeof(struct rds_get_mr_args) },
+	{ RDS_GET_MR_FOR_DEST, sizeof(struct rds_get_mr_for_dest_args) },
+	{ RDS_FREE_MR, sizeof(struct rds_free_mr_args) },
+	{ RDS_CANCEL_SENT_TO, sizeof(struct sockaddr_in) },
+	{ RDS_CANCEL_SENT_TO, sizeof(struct sockaddr_in6) },
+	{ RDS_RECVERR, sizeof(int) },
+};
+
+TEST_F(kernel_addr, D01_options_in)
+{
+	void *bad[] = { (void *)KERNEL_ADDR, (void *)LIMIT, self->three + self->page,
+			self->three + self->page - 1 };
+	unsigned int i, j;
+
+	for (i = 0; i < ARRAY_SIZE(options_in); i++) {
+		for (j = 0; j < ARRAY_SIZE(bad); j++) {
+			EXPECT_EQ(-EFAULT, set_opt(self->p.rx, options_in[i].opt, bad[j],
+						   options_in[i].len)) {
+				TH_LOG("option %d, place %u", options_in[i].opt, j);
+			}
+		}
+	}
+}
+
+static int get_opt(int fd, int opt, void *buf, void *len)
+{
+	return getsockopt(fd, SOL_RDS, opt, buf, len) < 0 ? -errno : 0;
+}
+
+TEST_F(kernel_addr, D01_options_out)
+{
+	static const int options[] = { RDS_RECVERR, SO_RDS_TRANSPORT, RDS_INFO_COUNTERS };
+	socklen_t len, room = sizeof(struct rds_info_counter) * RDS_MAX_COUNTERS;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(options); i++) {
+		len = room;
+		EXPECT_EQ(-EFAULT, get_opt(self->p.rx, options[i], (void *)KERNEL_ADDR, &len));
+		len = room;
+		EXPECT_EQ(-EFAULT, get_opt(self->p.rx, options[i], self->three + self->page, &len));
+		EXPECT_EQ(-EFAULT, get_opt(self->p.rx, options[i], self->three, (void *)KERNEL_ADDR));
+		EXPECT_EQ(-EFAULT, get_opt(self->p.rx, options[i], self->three,
+					   self->three + self->page));
+	}
+}
+
+TEST_F(kernel_addr, D01_socket_addresses)
+{
+	struct sockaddr *bad = (void *)KERNEL_ADDR;
+	socklen_t len = sizeof(union rds_addr);
+	int64_t end = now_ms() + RDS_WAIT_MS;
+	int err;
+	char c;
+
+	EXPECT_EQ(-1, bind(self->p.tx, bad, len));
+	EXPECT_EQ(EFAULT, errno);
+	EXPECT_EQ(-1, connect(self->p.tx, bad, len));
+	EXPECT_EQ(EFAULT, errno);
+	EXPECT_EQ(-1, getsockname(self->p.tx, bad, &len));
+	EXPECT_EQ(EFAULT, errno);
+	EXPECT_EQ(-1, getsockname(self->p.tx, (void *)self->three, (void *)KERNEL_ADDR));
+	EXPECT_EQ(EFAULT, errno);
+	/* of a message that is there; its sender's address cannot be told */
+	ASSERT_EQ(1, rds_send(self->p.rx, &self->p.tx_addr, "x", 1, 0));
+	ASSERT_TRUE(ready(self->p.tx, POLLIN, RDS_WAIT_MS));
+	do {
+		err = recvfrom(self->p.tx, &c, 1, MSG_DONTWAIT, bad, &len) < 0 ? errno : 0;
+	} while (err == EAGAIN && now_ms() < end);
+	EXPECT_EQ(EFAULT, err);
 }
 
 TEST_HARNESS_MAIN

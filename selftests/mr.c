@@ -27,18 +27,6 @@ FIXTURE_TEARDOWN(mr)
 	close(self->fd);
 }
 
-static int get_mr_for_dest(int fd, const void *addr, size_t len, uint64_t flags,
-			   rds_rdma_cookie_t *cookie)
-{
-	struct rds_get_mr_for_dest_args args;
-
-	memset(&args, 0, sizeof(args));
-	args.vec = (struct rds_iovec){ (uintptr_t)addr, len };
-	args.cookie_addr = (uintptr_t)cookie;
-	args.flags = flags;
-	return set_opt(fd, RDS_GET_MR_FOR_DEST, &args, sizeof(args));
-}
-
 /* --- errors in their order --- */
 
 static int (*const getters[])(int, const void *, size_t, uint64_t, rds_rdma_cookie_t *) = {
@@ -68,14 +56,20 @@ TEST(D15_bind_failed)
 	union rds_addr a = addr_make("192.0.2.1", 0), port1 = addr_make("127.0.0.1", 1);
 	char *buf = map_guarded(_metadata, 1);
 	rds_rdma_cookie_t cookie;
-	int fd = rds_socket();
+	int i, fd = rds_socket();
 
 	ASSERT_GE(fd, 0);
-	ASSERT_EQ(-EADDRNOTAVAIL, rds_bind(fd, &a));
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(-EADDRNOTAVAIL, rds_bind(fd, &a));
+		EXPECT_EQ(-ENOTCONN, getters[i](fd, buf, 1, 0, &cookie));
+		ASSERT_EQ(-EINVAL, rds_bind(fd, &port1));
+		EXPECT_EQ(-ENOTCONN, getters[i](fd, buf, 1, 0, &cookie));
+		EXPECT_EQ(-EINVAL, free_mr(fd, 0x1234));
+	}
+	/* connected is not bound, and operations need no less than keys */
+	ASSERT_EQ(0, rds_connect(fd, &port1));
 	EXPECT_EQ(-ENOTCONN, get_mr(fd, buf, 1, 0, &cookie));
-	ASSERT_EQ(-EINVAL, rds_bind(fd, &port1));
-	EXPECT_EQ(-ENOTCONN, get_mr(fd, buf, 1, 0, &cookie));
-	EXPECT_EQ(-EINVAL, free_mr(fd, 0x1234));
+	EXPECT_EQ(-ENOTCONN, rdma_op(fd, NULL, 0x1234, 0, buf, 1, 0, 0));
 }
 
 TEST_F(mr, abi11_option_lengths)
@@ -171,12 +165,14 @@ TEST_F(mr, abi6_cookie_need_not_be_stored)
 
 TEST_F_TIMEOUT(mr, D16_cookie_fault, RDS_SLOW_TEST)
 {
-	char *ro = map_guarded(_metadata, self->page);
+	char *ro = map_guarded(_metadata, self->page), *copy = malloc(RDS_MAX_MSG);
 	void *hole = unmapped_page(_metadata);
+	long regions = device_regions();
 	rds_rdma_cookie_t cookie;
 	int i, j;
 
 	fill(self->buf, RDS_MAX_MSG, 5);
+	memcpy(copy, self->buf, RDS_MAX_MSG);
 	ASSERT_EQ(0, mprotect(ro, self->page, PROT_READ));
 	for (i = 0; i < 300; i++) {
 		for (j = 0; j < 2; j++) {
@@ -187,8 +183,84 @@ TEST_F_TIMEOUT(mr, D16_cookie_fault, RDS_SLOW_TEST)
 		}
 	}
 	EXPECT_EQ(0, pinned_bytes());
+	EXPECT_EQ(regions, device_regions());
+	EXPECT_EQ(0, memcmp(copy, self->buf, RDS_MAX_MSG));
 	ASSERT_EQ(0, get_mr(self->fd, self->buf, 9000, 0, &cookie));
 	EXPECT_EQ(0, free_mr(self->fd, cookie));
+}
+
+/* D56: what was pinned before a hole was met is let go once, whoever else has it pinned. */
+TEST_F_TIMEOUT(mr, D56_pins_before_a_hole, RDS_SLOW_TEST)
+{
+	long regions = device_regions();
+	rds_rdma_cookie_t first;
+	int i, j;
+
+	fill(self->buf, self->page, 7);
+	ASSERT_EQ(0, get_mr(self->fd, self->buf, self->page, RDS_RDMA_READWRITE, &first));
+	ASSERT_EQ(0, mprotect(self->buf + 2 * self->page, self->page, PROT_NONE));
+	for (i = 0; i < 1000; i++) {
+		for (j = 0; j < 2; j++) {
+			ASSERT_EQ(-EFAULT, getters[j](self->fd, self->buf, 4 * self->page,
+						      i % 2 ? RDS_RDMA_READWRITE : 0, NULL));
+		}
+		ASSERT_EQ(-EFAULT, rdma_op(self->fd, &self->a, first, 0, self->buf,
+					   4 * self->page, 0, 0)) {
+			TH_LOG("round %d", i);
+		}
+	}
+	EXPECT_EQ(self->page, pinned_bytes());
+	EXPECT_EQ(regions + bed_is_rxe(variant->bed), device_regions());
+	/* a page given away too often would be somebody else's by now */
+	for (i = 0; i < 64; i++)
+		memset(map_guarded(_metadata, self->page), 0xee, self->page);
+	EXPECT_FALSE(all_bytes(self->buf, 64, 0xee));
+	EXPECT_EQ(0, free_mr(self->fd, first));
+	EXPECT_EQ(0, pinned_bytes());
+}
+
+/* D19: pages that lie one behind the other may be mapped as one. */
+TEST_F_TIMEOUT(mr, D19_physically_contiguous_pages, RDS_SLOW_TEST)
+{
+	static const size_t sizes[] = { 65536, 65537, 131072 + 4095, 524288, RDS_MAX_MSG };
+	const size_t huge = 2 * RDS_MAX_MSG;
+	int tx, nr = open("/proc/sys/vm/nr_hugepages", O_WRONLY);
+	union rds_addr b = self->b;
+	char *remote, *local = self->buf;
+	rds_rdma_cookie_t cookie;
+	unsigned int i, j;
+
+	ASSERT_EQ(1, write(nr, "2", 1));
+	close(nr);
+	remote = mmap(NULL, huge, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0);
+	ASSERT_NE(MAP_FAILED, (void *)remote);
+	tx = open_bound(_metadata, &b);
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		for (j = 0; j <= 4095; j += 4095) {
+			memset(remote, 0, huge);
+			fill(local, sizes[i], i);
+			ASSERT_EQ(0, get_mr(self->fd, remote + j, sizes[i], RDS_RDMA_READWRITE,
+					    &cookie));
+			ASSERT_EQ(RDS_RDMA_SUCCESS, rdma_run(tx, &self->a, cookie, 0, local, sizes[i],
+							     RDS_RDMA_READWRITE));
+			EXPECT_EQ(0, memcmp(remote + j, local, sizes[i]));
+			EXPECT_TRUE(all_bytes(remote, j, 0));
+			EXPECT_TRUE(all_bytes(remote + j + sizes[i], 4096, 0));
+			memset(local, 0, sizes[i]);
+			ASSERT_EQ(RDS_RDMA_SUCCESS, rdma_run(tx, &self->a, cookie, 0, local, sizes[i],
+							     0));
+			EXPECT_EQ(0, memcmp(remote + j, local, sizes[i]));
+			ASSERT_EQ(0, free_mr(self->fd, cookie));
+		}
+	}
+	/* and as the local side of an operation */
+	ASSERT_EQ(0, get_mr(self->fd, local, RDS_MAX_MSG, RDS_RDMA_READWRITE, &cookie));
+	fill(remote, RDS_MAX_MSG, 9);
+	ASSERT_EQ(RDS_RDMA_SUCCESS, rdma_run(tx, &self->a, cookie, 0, remote, RDS_MAX_MSG,
+					     RDS_RDMA_READWRITE));
+	EXPECT_EQ(0, memcmp(remote, local, RDS_MAX_MSG));
+	close(tx);
 }
 
 TEST_F(mr, D16_cookie_inside_the_region)
@@ -200,38 +272,19 @@ TEST_F(mr, D16_cookie_inside_the_region)
 	EXPECT_EQ(0, pinned_bytes());
 }
 
-struct unmapper {
-	char		*page;
-	size_t		len;
-	volatile bool	stop;
-};
-
-static void *map_and_unmap(void *arg)
-{
-	struct unmapper *u = arg;
-
-	while (!u->stop) {
-		mprotect(u->page, u->len, PROT_NONE);
-		mprotect(u->page, u->len, PROT_READ | PROT_WRITE);
-	}
-	return NULL;
-}
-
 TEST_F_TIMEOUT(mr, D16_cookie_unmapped_meanwhile, RDS_SLOW_TEST)
 {
-	struct unmapper u = { map_guarded(_metadata, self->page), self->page };
-	rds_rdma_cookie_t *cookie = (void *)u.page;
+	rds_rdma_cookie_t *cookie = map_guarded(_metadata, self->page);
+	struct rds_flicker f;
 	rds_rdma_cookie_t copy;
-	pthread_t thread;
 	int i, err;
 
-	ASSERT_EQ(0, pthread_create(&thread, NULL, map_and_unmap, &u));
+	flicker_start(_metadata, &f, cookie);
 	for (i = 0; i < 500; i++) {
 		err = get_mr(self->fd, self->buf, 9000, 0, cookie);
 		ASSERT_TRUE(err == 0 || err == -EFAULT);
 	}
-	u.stop = true;
-	pthread_join(thread, NULL);
+	flicker_stop(&f);
 	copy = *cookie;
 	/* the last one that was stored, if any was, is the only key known */
 	if (copy) {

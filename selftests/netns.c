@@ -237,7 +237,9 @@ static int traffic_until_killed(void *arg)
 	}
 }
 
-TEST_F_TIMEOUT(netns, D63_removed_under_traffic, RDS_SLOW_TEST)
+/* @fn works in a namespace of its own, says a word, and is killed at some moment after that. */
+static void kill_in_namespaces(struct __test_metadata *_metadata, FIXTURE_DATA(netns) *self,
+			       int (*fn)(void *))
 {
 	pid_t pid[4];
 	int round, i;
@@ -248,7 +250,7 @@ TEST_F_TIMEOUT(netns, D63_removed_under_traffic, RDS_SLOW_TEST)
 			pid[i] = fork();
 			ASSERT_GE(pid[i], 0);
 			if (!pid[i])
-				_exit(traffic_until_killed(&self->sv[1]));
+				_exit(fn(&self->sv[1]));
 		}
 		for (i = 0; i < 4; i++) {
 			ASSERT_EQ(1, recv(self->sv[0], &c, 1, 0));
@@ -258,6 +260,48 @@ TEST_F_TIMEOUT(netns, D63_removed_under_traffic, RDS_SLOW_TEST)
 			ASSERT_EQ(pid[i], waitpid(pid[i], NULL, 0));
 		}
 	}
+}
+
+TEST_F_TIMEOUT(netns, D63_removed_under_traffic, RDS_SLOW_TEST)
+{
+	kill_in_namespaces(_metadata, self, traffic_until_killed);
+}
+
+/* --- D32: a port goes from congested to clear and back while its namespace ends --- */
+
+static int flip_until_killed(void *arg)
+{
+	union rds_addr a = addr_make("127.0.0.1", 0), b = addr_make("127.0.0.2", PORT);
+	int i, tx[3], rx, rcvbuf = 2048, word = *(int *)arg;
+	char buf[1000] = "";
+
+	if (unshare(CLONE_NEWNET))
+		return 1;
+	rx = rds_socket();
+	if (rds_bind(rx, &b) || setsockopt(rx, SOL_SOCKET, SO_RCVBUF, &rcvbuf, sizeof(rcvbuf)))
+		return 2;
+	/* the map of the receiver's address has several connections on its list */
+	for (i = 0; i < 3; i++) {
+		((unsigned char *)&a.in.sin_addr)[3] = 10 + i;
+		tx[i] = rds_socket();
+		if (rds_bind(tx[i], &a))
+			return 3;
+	}
+	for (;;) {
+		/* until it is refused */
+		for (i = 0; rds_send(tx[i % 3], &b, buf, sizeof(buf), MSG_DONTWAIT) != -ENOBUFS; i++)
+			if (i > 20000)
+				return 4;
+		if (word >= 0 && send(word, "f", 1, 0) == 1)
+			word = -1;
+		while (rds_recv(rx, buf, sizeof(buf), MSG_DONTWAIT, NULL) >= 0)
+			;
+	}
+}
+
+TEST_F_TIMEOUT(netns, D32_congested_when_it_ends, RDS_SLOW_TEST)
+{
+	kill_in_namespaces(_metadata, self, flip_until_killed);
 }
 
 /* --- counters --- */

@@ -72,6 +72,32 @@ TEST_F_TIMEOUT(race, D02_send_against_bind, RDS_SLOW_TEST)
 	expect_traffic(_metadata, self);
 }
 
+/* The other calls that need a bound socket. */
+TEST_F_TIMEOUT(race, D02_options_against_bind, RDS_SLOW_TEST)
+{
+	union rds_addr to = addr_with_port(&self->b, 9), from = addr_with_port(&self->a, 0);
+	struct victim v = { .a = &from, .fd = -1 };
+	char *buf = map_guarded(_metadata, 100);
+	rds_rdma_cookie_t cookie;
+	pthread_t thread;
+	int err;
+
+	ASSERT_EQ(0, pthread_create(&thread, NULL, make_and_close, &v));
+	while (!v.stop) {
+		err = get_mr(v.fd, buf, 100, 0, &cookie);
+		ASSERT_TRUE(err == 0 || err == -ENOTCONN || err == -EBADF) {
+			TH_LOG("RDS_GET_MR: %s", strerror(-err));
+		}
+		err = set_opt(v.fd, RDS_CANCEL_SENT_TO, &to, addr_len(&to));
+		ASSERT_TRUE(err == 0 || err == -ENOTCONN || err == -EBADF) {
+			TH_LOG("RDS_CANCEL_SENT_TO: %s", strerror(-err));
+		}
+	}
+	pthread_join(thread, NULL);
+	EXPECT_TRUE(pinned_settles_at(0));
+	expect_traffic(_metadata, self);
+}
+
 TEST(D02_unbound_with_destination)
 {
 	union rds_addr to = addr_make("127.0.0.1", 9);
@@ -284,6 +310,160 @@ TEST_F_TIMEOUT(race, D34_close_under_senders, RDS_SLOW_TEST)
 	}
 	close(rx);
 	expect_traffic(_metadata, self);
+}
+
+/* --- D34, D66: sending, acknowledging, cancelling, receiving and closing at once --- */
+
+#define SNDBUF	16384
+
+static void *cancel_on_shared(void *arg)
+{
+	struct shared *s = arg;
+
+	while (!s->stop)
+		if (set_opt(s->fd, RDS_CANCEL_SENT_TO, &s->to, addr_len(&s->to)) == -EBADF)
+			break;
+	return NULL;
+}
+
+/* Whatever was accepted was delivered or cancelled: the send buffer is empty, and as large as ever. */
+static void expect_all_room(struct __test_metadata *_metadata, const struct shared *s, int rx)
+{
+	int64_t end = now_ms() + RDS_WAIT_MS;
+	char buf[SNDBUF] = "";
+	ssize_t n;
+
+	do {
+		while (rds_recv(rx, buf, sizeof(buf), MSG_DONTWAIT, NULL) >= 0)
+			;
+		ASSERT_EQ(0, set_opt(s->fd, RDS_CANCEL_SENT_TO, &s->to, addr_len(&s->to)));
+		ready(s->fd, POLLIN, 1);
+		/* the last message may exceed the room: only one that meets an empty buffer leaves none */
+		n = rds_send(s->fd, &s->to, buf, SNDBUF, MSG_DONTWAIT);
+	} while ((n == -EAGAIN || n == -ENOBUFS) && now_ms() < end);
+	ASSERT_EQ(SNDBUF, n);
+	ASSERT_EQ(0, set_opt(s->fd, RDS_CANCEL_SENT_TO, &s->to, addr_len(&s->to)));
+	EXPECT_EQ(POLLOUT, ready(s->fd, POLLOUT, RDS_WAIT_MS));
+}
+
+TEST_F_TIMEOUT(race, D34_cancel_while_acknowledged, RDS_SLOW_TEST)
+{
+	union rds_addr a = addr_with_port(&self->a, 0), b = addr_with_port(&self->b, 0);
+	int64_t end = now_ms() + 2000;
+	struct shared s = { .fd = open_bound(_metadata, &a) };
+	int i, rx = open_bound(_metadata, &b);
+	pthread_t thread[3];
+	char buf[600];
+
+	s.to = b;
+	set_int(_metadata, s.fd, SOL_SOCKET, SO_SNDBUF, SNDBUF);
+	for (i = 0; i < 3; i++) {
+		ASSERT_EQ(0, pthread_create(&thread[i], NULL, i ? send_on_shared : cancel_on_shared,
+					    &s));
+	}
+	while (now_ms() < end)
+		rds_recv(rx, buf, sizeof(buf), MSG_DONTWAIT, NULL);
+	s.stop = true;
+	for (i = 0; i < 3; i++) {
+		pthread_join(thread[i], NULL);
+	}
+	expect_all_room(_metadata, &s, rx);
+	close(s.fd);
+	close(rx);
+}
+
+/* The receiver comes and goes with unread messages, which its sender is about to cancel. */
+TEST_F_TIMEOUT(race, D66_cancel_against_reopened_receiver, RDS_SLOW_TEST)
+{
+	union rds_addr a = addr_with_port(&self->a, 0), b = addr_with_port(&self->b, 0);
+	struct shared s = { .fd = open_bound(_metadata, &a) };
+	int i, j, rx = open_bound(_metadata, &b);
+	pthread_t thread[3];
+	char buf[600];
+
+	s.to = b;
+	set_int(_metadata, s.fd, SOL_SOCKET, SO_SNDBUF, SNDBUF);
+	for (i = 0; i < 3; i++) {
+		ASSERT_EQ(0, pthread_create(&thread[i], NULL, i ? send_on_shared : cancel_on_shared,
+					    &s));
+	}
+	for (i = 0; i < 200; i++) {
+		for (j = 0; j < 5; j++)
+			rds_recv(rx, buf, sizeof(buf), MSG_DONTWAIT, NULL);
+		close(rx);
+		rx = open_bound(_metadata, &b);
+	}
+	s.stop = true;
+	for (i = 0; i < 3; i++) {
+		pthread_join(thread[i], NULL);
+	}
+	expect_all_room(_metadata, &s, rx);
+	close(s.fd);
+	close(rx);
+}
+
+/* --- D68: a queue that runs empty and is refilled by many --- */
+
+#define REFILLERS	4
+#define REFILLS		300
+
+struct refiller {
+	union rds_addr		from;
+	union rds_addr		to;
+	int			fd;
+	pthread_barrier_t	*round;
+	ssize_t			result;
+};
+
+static void *refill(void *arg)
+{
+	struct refiller *r = arg;
+	ssize_t n;
+	int i;
+
+	r->result = 0;
+	for (i = 0; i < REFILLS; i++) {
+		pthread_barrier_wait(r->round);
+		n = rds_send(r->fd, &r->to, "r", 1, 0);
+		if (n != 1)
+			r->result = n;
+		pthread_barrier_wait(r->round);
+	}
+	return NULL;
+}
+
+/* Nobody sends again before all of a round have arrived: what was left behind would stay there. */
+TEST_F_TIMEOUT(race, D68_queue_always_drains, RDS_SLOW_TEST)
+{
+	union rds_addr b = addr_with_port(&self->b, 0);
+	int i, j, rx = open_bound(_metadata, &b);
+	struct refiller r[REFILLERS];
+	pthread_t thread[REFILLERS];
+	pthread_barrier_t round;
+	char c;
+
+	pthread_barrier_init(&round, NULL, REFILLERS + 1);
+	for (i = 0; i < REFILLERS; i++) {
+		r[i] = (struct refiller){ .from = addr_with_port(&self->a, 0), .to = b,
+					  .round = &round };
+		r[i].fd = open_bound(_metadata, &r[i].from);
+		ASSERT_EQ(0, pthread_create(&thread[i], NULL, refill, &r[i]));
+	}
+	for (i = 0; i < REFILLS; i++) {
+		pthread_barrier_wait(&round);
+		for (j = 0; j < REFILLERS; j++) {
+			ASSERT_EQ(1, rds_recv_wait(rx, &c, 1, NULL)) {
+				TH_LOG("round %d, message %d", i, j);
+			}
+		}
+		pthread_barrier_wait(&round);
+	}
+	for (i = 0; i < REFILLERS; i++) {
+		pthread_join(thread[i], NULL);
+		EXPECT_EQ(0, r[i].result);
+		close(r[i].fd);
+	}
+	close(rx);
 }
 
 /* --- D38: unread messages outlive their sender and its connection's other users --- */

@@ -474,6 +474,22 @@ TEST_F_TIMEOUT(rdma, notifications_once_each_in_order, RDS_SLOW_TEST)
 	EXPECT_EQ(-EAGAIN, rds_recv(self->p.tx, NULL, 0, MSG_DONTWAIT, NULL));
 }
 
+/* The notification stands for the operation and its message: the peer has both. */
+TEST_F_TIMEOUT(rdma, D23_notified_behind_the_message, RDS_SLOW_TEST)
+{
+	uint64_t token = 0;
+	int i;
+	char c;
+
+	for (i = 0; i < 100; i++) {
+		ASSERT_EQ(1, write_with_payload(self, self->local, 5000, RDS_RDMA_NOTIFY_ME, i, "n"));
+		ASSERT_EQ(RDS_RDMA_SUCCESS, rdma_status(self->p.tx, &token));
+		ASSERT_EQ(i, token);
+		ASSERT_EQ(1, rds_recv(self->p.rx, &c, 1, MSG_DONTWAIT, NULL));
+		ASSERT_EQ(-EAGAIN, rds_recv(self->p.tx, NULL, 0, MSG_DONTWAIT, NULL));
+	}
+}
+
 TEST_F(rdma, token_is_64_bits)
 {
 	uint64_t token = 0;
@@ -590,6 +606,93 @@ TEST_F(rdma, use_once_unused_can_be_freed)
 
 	ASSERT_EQ(0, get_mr(self->p.rx, self->remote, 100, WRITE | RDS_RDMA_USE_ONCE, &cookie));
 	EXPECT_EQ(0, free_mr(self->p.rx, cookie));
+}
+
+/* --- D18: a key that is freed while something else uses it up --- */
+
+struct freer {
+	int			fd;
+	rds_rdma_cookie_t	cookie;
+	pthread_barrier_t	start;
+	int			result;
+	pthread_t		thread;
+};
+
+static void *free_it(void *arg)
+{
+	struct freer *f = arg;
+
+	pthread_barrier_wait(&f->start);
+	f->result = free_mr(f->fd, f->cookie);
+	return NULL;
+}
+
+static void freer_start(struct __test_metadata *_metadata, struct freer *f, int fd,
+			rds_rdma_cookie_t cookie)
+{
+	*f = (struct freer){ .fd = fd, .cookie = cookie };
+	pthread_barrier_init(&f->start, NULL, 2);
+	ASSERT_EQ(0, pthread_create(&f->thread, NULL, free_it, f));
+	pthread_barrier_wait(&f->start);
+}
+
+TEST_F_TIMEOUT(rdma, D18_free_against_use_once, RDS_SLOW_TEST)
+{
+	long pinned = pinned_bytes();
+	rds_rdma_cookie_t cookie;
+	struct freer f;
+	int i, status;
+	char c;
+
+	for (i = 0; i < 60; i++) {
+		self->remote[0] = 0;
+		ASSERT_EQ(0, get_mr(self->p.rx, self->remote, 100, WRITE | RDS_RDMA_USE_ONCE,
+				    &cookie));
+		self->cookie = cookie;
+		freer_start(_metadata, &f, self->p.rx, cookie);
+		ASSERT_EQ(1, write_with_payload(self, "1", 1, RDS_RDMA_NOTIFY_ME, i, "m"));
+		status = rdma_status(self->p.tx, NULL);
+		pthread_join(f.thread, NULL);
+		ASSERT_TRUE(f.result == 0 || f.result == -EINVAL);
+		ASSERT_TRUE(status == RDS_RDMA_SUCCESS || status == RDS_RDMA_REMOTE_ERROR) {
+			TH_LOG("round %d: status %d", i, status);
+		}
+		/* both may have been in time; if neither was, somebody lied */
+		ASSERT_FALSE(f.result == -EINVAL && status != RDS_RDMA_SUCCESS);
+		ASSERT_EQ(status == RDS_RDMA_SUCCESS ? '1' : 0, self->remote[0]);
+		ASSERT_EQ(-EINVAL, free_mr(self->p.rx, cookie));
+		ASSERT_TRUE(pinned_settles_at(pinned));
+	}
+	ASSERT_EQ(1, rds_send(self->p.tx, &self->p.rx_addr, "k", 1, 0));
+	do {
+		ASSERT_LE(0, rds_recv_wait(self->p.rx, &c, 1, NULL));
+	} while (c != 'k');
+}
+
+TEST_F_TIMEOUT(rdma, D18_free_against_sending_it, RDS_SLOW_TEST)
+{
+	rds_rdma_cookie_t cookie;
+	struct rds_msg_out m;
+	struct rds_msg_in in;
+	struct freer f;
+	ssize_t n;
+	char c;
+	int i;
+
+	for (i = 0; i < 200; i++) {
+		ASSERT_EQ(0, get_mr(self->p.rx, self->remote, 100, WRITE, &cookie));
+		freer_start(_metadata, &f, self->p.rx, cookie);
+		msg_init(&m, &self->p.tx_addr, "d", 1);
+		msg_cmsg(&m, SOL_RDS, RDS_CMSG_RDMA_DEST, &cookie, sizeof(cookie));
+		n = msg_send(self->p.rx, &m, 0);
+		pthread_join(f.thread, NULL);
+		ASSERT_EQ(0, f.result);
+		ASSERT_TRUE(n == 1 || n == -EINVAL);
+		if (n == 1) {
+			ASSERT_EQ(1, rds_recv_wait(self->p.tx, &c, 1, &in));
+			ASSERT_EQ(cookie, in.dest);
+		}
+	}
 }
 
 /* --- D35: to one's own address --- */

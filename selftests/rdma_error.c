@@ -99,14 +99,14 @@ TEST_F_TIMEOUT(error, offset_that_wraps, RDS_SLOW_TEST)
 	expect_works(_metadata, self);
 }
 
-TEST_F_TIMEOUT(error, freed_key, RDS_SLOW_TEST)
+TEST_F_TIMEOUT(error, D21_freed_key, RDS_SLOW_TEST)
 {
 	rds_rdma_cookie_t old = self->cookie;
 
 	ASSERT_EQ(0, free_mr(self->p.rx, old));
 	expect_refused(_metadata, self, old, 0, 1, WRITE);
 	expect_refused(_metadata, self, old, 0, 1, READ);
-	/* D21: a new key of the same bytes is another one */
+	/* a new key of the same bytes is another one */
 	ASSERT_EQ(0, get_mr(self->p.rx, self->remote + START, LEN, WRITE, &self->cookie));
 	EXPECT_NE(old, self->cookie);
 	expect_refused(_metadata, self, old, 0, 1, WRITE);
@@ -171,22 +171,174 @@ TEST_F_TIMEOUT(error, one_bad_among_good_ones, RDS_SLOW_TEST)
 	expect_works(_metadata, self);
 }
 
-/* Messages around a failing operation arrive once and in order (design: promise 2). */
-TEST_F_TIMEOUT(error, messages_survive_the_failure, RDS_SLOW_TEST)
+/* --- connections that break: on a device, a failed operation takes its connection along --- */
+
+/* False if the receiver has to read first. */
+static bool break_connection(struct __test_metadata *_metadata, FIXTURE_DATA(error) *self, int fd)
+{
+	struct rds_iovec iov = { (uintptr_t)self->local, 8 };
+	struct rds_msg_out m;
+	ssize_t n;
+
+	msg_init(&m, &self->p.rx_addr, NULL, 0);
+	msg_rdma(&m, self->cookie, LEN, 8, &iov, 1, WRITE | RDS_RDMA_SILENT, 0);
+	n = msg_send(fd, &m, MSG_DONTWAIT);
+	EXPECT_TRUE(n == 0 || n == -ENOBUFS) {
+		TH_LOG("sendmsg: %s", strerror(-n));
+	}
+	return n == 0;
+}
+
+#define BREAKS		8
+/* Messages around it arrive once and in order (design: promise 2). */
+TEST_F_TIMEOUT(error, D50_messages_survive_broken_connections, RDS_SLOW_TEST)
 {
 	unsigned int i, seq;
 
 	for (i = 0; i < 40; i++) {
 		ASSERT_EQ(sizeof(i), rds_send(self->p.tx, &self->p.rx_addr, &i, sizeof(i), 0));
 		if (i == 10 || i == 30) {
-			ASSERT_EQ(0, rdma_op(self->p.tx, &self->p.rx_addr, self->cookie, LEN,
-					     self->local, 8, WRITE | RDS_RDMA_SILENT, 0));
+			ASSERT_TRUE(break_connection(_metadata, self, self->p.tx));
 		}
 	}
 	for (i = 0; i < 40; i++) {
 		ASSERT_EQ(sizeof(seq), rds_recv_wait(self->p.rx, &seq, sizeof(seq), NULL));
 		ASSERT_EQ(i, seq);
 	}
+}
+
+/* Each operation is told of once, and success means that its message is there, once. */
+TEST_F_TIMEOUT(error, D23_once_each_over_broken_connections, RDS_SLOW_TEST)
+{
+	union rds_addr a = addr_with_port(&self->p.tx_addr, 0);
+	int breaker = open_bound(_metadata, &a);
+	unsigned char told[BREAKS * 8] = "", came[BREAKS * 8] = "", ok[BREAKS * 8] = "";
+	struct rds_iovec iov = { (uintptr_t)self->local, LEN };
+	unsigned int i, j, seq, total = BREAKS * 8;
+	struct rds_msg_out m;
+	uint64_t token = 0;
+	int status;
+
+	for (i = seq = 0; i < BREAKS; i++) {
+		for (j = 0; j < 8; j++, seq++) {
+			msg_init(&m, &self->p.rx_addr, &seq, sizeof(seq));
+			msg_rdma(&m, self->cookie, 0, LEN, &iov, 1, WRITE | RDS_RDMA_NOTIFY_ME, seq);
+			ASSERT_EQ(sizeof(seq), msg_send(self->p.tx, &m, 0));
+			if (j == i) {
+				ASSERT_TRUE(break_connection(_metadata, self, breaker));
+			}
+		}
+		for (j = 0; j < 8; j++) {
+			status = rdma_status(self->p.tx, &token);
+			ASSERT_TRUE(status == RDS_RDMA_SUCCESS || status == RDS_RDMA_DROPPED) {
+				TH_LOG("status %d of %u", status, (unsigned int)token);
+			}
+			ASSERT_LT(token, total);
+			told[token]++;
+			ok[token] = status == RDS_RDMA_SUCCESS;
+		}
+	}
+	EXPECT_EQ(-EAGAIN, rds_recv(self->p.tx, NULL, 0, MSG_DONTWAIT, NULL));
+	/* behind this one is nothing */
+	seq = total;
+	ASSERT_EQ(sizeof(seq), rds_send(self->p.tx, &self->p.rx_addr, &seq, sizeof(seq), 0));
+	for (;;) {
+		ASSERT_EQ(sizeof(seq), rds_recv_wait(self->p.rx, &seq, sizeof(seq), NULL));
+		if (seq == total)
+			break;
+		ASSERT_LT(seq, total);
+		came[seq]++;
+	}
+	for (i = 0; i < total; i++) {
+		EXPECT_EQ(1, told[i]);
+		EXPECT_LE(came[i], 1);
+		EXPECT_TRUE(came[i] || !ok[i]) {
+			TH_LOG("message %u was lost", i);
+		}
+	}
+	close(breaker);
+}
+
+#define LIVE	8
+
+TEST_F_TIMEOUT(error, D21_keys_over_broken_connections, RDS_SLOW_TEST)
+{
+	union rds_addr a = addr_with_port(&self->p.tx_addr, 0);
+	int i, j, status, breaker = open_bound(_metadata, &a);
+	rds_rdma_cookie_t live[LIVE] = { 0 }, old;
+
+	for (i = 0; i < 5 * LIVE; i++) {
+		old = live[i % LIVE];
+		if (old) {
+			ASSERT_EQ(0, free_mr(self->p.rx, old));
+		}
+		ASSERT_EQ(0, get_mr(self->p.rx, self->remote + START, LEN, WRITE, &live[i % LIVE]));
+		for (j = 0; j < LIVE; j++) {
+			ASSERT_TRUE(j == i % LIVE || live[j] != live[i % LIVE]);
+		}
+		ASSERT_NE(old, live[i % LIVE]);
+		if (i % LIVE == 3) {
+			ASSERT_TRUE(break_connection(_metadata, self, breaker));
+		}
+		status = rdma_run(self->p.tx, &self->p.rx_addr, live[i % LIVE], 0, self->local, LEN,
+				  WRITE);
+		ASSERT_TRUE(status == RDS_RDMA_SUCCESS || status == RDS_RDMA_DROPPED) {
+			TH_LOG("status %d of key %d", status, i);
+		}
+		if (old && i % LIVE == 5) {
+			memset(self->remote, 0x33, self->size);
+			memset(self->local, 0x77, self->size);
+			expect_refused(_metadata, self, old, 0, 1, WRITE);
+		}
+	}
+	close(breaker);
+	expect_works(_metadata, self);
+}
+
+#define REGISTRARS	4
+
+struct registrar {
+	int	fd;
+	char	*buf;
+	int	error;
+};
+
+static void *register_and_free(void *arg)
+{
+	struct registrar *r = arg;
+	rds_rdma_cookie_t cookie;
+	int i;
+
+	for (i = 0; i < 100 && !r->error; i++) {
+		r->error = get_mr(r->fd, r->buf, LEN, WRITE, &cookie);
+		if (!r->error)
+			r->error = free_mr(r->fd, cookie);
+	}
+	return NULL;
+}
+
+TEST_F_TIMEOUT(error, D22_registering_over_broken_connections, RDS_SLOW_TEST)
+{
+	struct registrar r[REGISTRARS];
+	pthread_t thread[REGISTRARS];
+	char c = 0;
+	int i;
+
+	for (i = 0; i < REGISTRARS; i++) {
+		r[i] = (struct registrar){ i % 2 ? self->p.rx : self->p.tx,
+					   map_guarded(_metadata, LEN) };
+		ASSERT_EQ(0, pthread_create(&thread[i], NULL, register_and_free, &r[i]));
+	}
+	for (i = 0; i < 5; i++) {
+		ASSERT_TRUE(break_connection(_metadata, self, self->p.tx));
+		ASSERT_EQ(1, rds_send(self->p.tx, &self->p.rx_addr, "k", 1, 0));
+		ASSERT_EQ(1, rds_recv_wait(self->p.rx, &c, 1, NULL));
+	}
+	for (i = 0; i < REGISTRARS; i++) {
+		pthread_join(thread[i], NULL);
+		EXPECT_EQ(0, r[i].error);
+	}
+	expect_works(_metadata, self);
 }
 
 TEST_F_TIMEOUT(error, recverr_reports_failures, RDS_SLOW_TEST)
@@ -270,6 +422,58 @@ TEST_F_TIMEOUT(error, D17_close_with_operations_under_way, RDS_SLOW_TEST)
 		close(fd);
 	}
 	EXPECT_TRUE(pinned_settles_at(pinned));
+	memset(self->remote, 0x33, self->size);
+	expect_works(_metadata, self);
+}
+
+/* A message that made a key, and an operation on a peer's key, both under way when the socket goes; in several
+ * processes, each of which has to get its pages back.
+ */
+static int map_write_and_close(void *arg)
+{
+	FIXTURE_DATA(error) *self = arg;
+	struct rds_get_mr_args map = { .flags = WRITE };
+	union rds_addr a;
+	struct rds_msg_out m;
+	int i, fd;
+
+	for (i = 0; i < 25; i++) {
+		a = addr_with_port(&self->p.tx_addr, 0);
+		fd = rds_socket();
+		if (fd < 0 || rds_bind(fd, &a))
+			return 1;
+		map.vec = (struct rds_iovec){ (uintptr_t)self->local + i, 9000 };
+		msg_init(&m, &self->p.rx_addr, "m", 1);
+		msg_cmsg(&m, SOL_RDS, RDS_CMSG_RDMA_MAP, &map, sizeof(map));
+		if (msg_send(fd, &m, 0) != 1)
+			return 2;
+		if (rdma_op(fd, &self->p.rx_addr, self->cookie, 0, self->local, LEN,
+			    WRITE | RDS_RDMA_NOTIFY_ME, i))
+			return 3;
+		close(fd);
+	}
+	return pinned_settles_at(0) ? 0 : 4;
+}
+
+TEST_F_TIMEOUT(error, D17_close_in_many_processes, RDS_SLOW_TEST)
+{
+	long regions = device_regions();
+	pid_t pid[4];
+	int i, status;
+
+	for (i = 0; i < 4; i++) {
+		pid[i] = fork();
+		ASSERT_GE(pid[i], 0);
+		if (!pid[i])
+			_exit(map_write_and_close(self));
+	}
+	for (i = 0; i < 4; i++) {
+		ASSERT_EQ(pid[i], waitpid(pid[i], &status, 0));
+		EXPECT_EQ(0, status) {
+			TH_LOG("exit code %d", WEXITSTATUS(status));
+		}
+	}
+	EXPECT_EQ(regions, device_regions());
 	memset(self->remote, 0x33, self->size);
 	expect_works(_metadata, self);
 }

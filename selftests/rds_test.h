@@ -197,6 +197,21 @@ static inline int open_bound(struct __test_metadata *_metadata, union rds_addr *
 	return fd;
 }
 
+/* The same for an address that was added just now: a device gets to know of it a little later. */
+static inline int open_bound_soon(struct __test_metadata *_metadata, union rds_addr *a)
+{
+	struct timespec pause = { .tv_nsec = 10 * 1000 * 1000 };
+	socklen_t len = sizeof(*a);
+	int fd = rds_socket(), err, tries = 2000;
+
+	ASSERT_GE(fd, 0);
+	while ((err = rds_bind(fd, a)) == -EADDRNOTAVAIL && tries--)
+		nanosleep(&pause, NULL);
+	ASSERT_EQ(0, err);
+	ASSERT_EQ(0, getsockname(fd, &a->sa, &len));
+	return fd;
+}
+
 /* Two bound sockets, one of them called the sender. */
 struct rds_pair {
 	int		tx;
@@ -406,6 +421,18 @@ static inline int get_mr(int fd, const void *addr, size_t len, uint64_t flags,
 	return set_opt(fd, RDS_GET_MR, &args, sizeof(args));
 }
 
+static inline int get_mr_for_dest(int fd, const void *addr, size_t len, uint64_t flags,
+			   rds_rdma_cookie_t *cookie)
+{
+	struct rds_get_mr_for_dest_args args;
+
+	memset(&args, 0, sizeof(args));
+	args.vec = (struct rds_iovec){ (uintptr_t)addr, len };
+	args.cookie_addr = (uintptr_t)cookie;
+	args.flags = flags;
+	return set_opt(fd, RDS_GET_MR_FOR_DEST, &args, sizeof(args));
+}
+
 static inline int free_mr(int fd, rds_rdma_cookie_t cookie)
 {
 	struct rds_free_mr_args args = { .cookie = cookie };
@@ -522,6 +549,22 @@ static inline bool pinned_settles_at(long bytes)
 	return true;
 }
 
+/* Regions that all RDMA devices of this machine hold, 0 if there is no device. */
+static inline long device_regions(void)
+{
+	FILE *f = popen("rdma resource show", "r");
+	char line[512], *mr;
+	long sum = 0;
+
+	while (f && fgets(line, sizeof(line), f)) {
+		mr = strstr(line, " mr ");
+		sum += mr ? atol(mr + 4) : 0;
+	}
+	if (f)
+		pclose(f);
+	return sum;
+}
+
 /* --- memory ------------------------------------------------------------- */
 
 static inline size_t page_size(void)
@@ -544,6 +587,39 @@ static inline void *map_guarded(struct __test_metadata *_metadata, size_t len)
 static inline void *unmapped_page(struct __test_metadata *_metadata)
 {
 	return (char *)map_guarded(_metadata, 1) - page_size();
+}
+
+/* A thread that takes a page's permissions away and gives them back, again and again. */
+struct rds_flicker {
+	void		*page;
+	volatile bool	stop;
+	pthread_t	thread;
+};
+
+static inline void *flicker(void *arg)
+{
+	struct rds_flicker *f = arg;
+
+	while (!f->stop) {
+		mprotect(f->page, page_size(), PROT_NONE);
+		mprotect(f->page, page_size(), PROT_READ | PROT_WRITE);
+	}
+	return NULL;
+}
+
+static inline void flicker_start(struct __test_metadata *_metadata, struct rds_flicker *f,
+				 void *page)
+{
+	f->page = page;
+	f->stop = false;
+	ASSERT_EQ(0, pthread_create(&f->thread, NULL, flicker, f));
+}
+
+/* The page is accessible afterwards. */
+static inline void flicker_stop(struct rds_flicker *f)
+{
+	f->stop = true;
+	pthread_join(f->thread, NULL);
 }
 
 /* Bytes that differ from place to place and from seed to seed. */
@@ -602,14 +678,14 @@ static inline pid_t my_tid(void)
 	return syscall(SYS_gettid);
 }
 
-/* Wait until thread @tid of this process sleeps in a system call. */
-static inline bool thread_sleeps(pid_t tid)
+/* Wait until thread @tid of process @pid sleeps in a system call. */
+static inline bool thread_of_sleeps(pid_t pid, pid_t tid)
 {
 	int64_t end = now_ms() + RDS_WAIT_MS;
 	char path[64], state = 0;
 	FILE *f;
 
-	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", pid, tid);
 	while (state != 'S' && now_ms() < end) {
 		nap();
 		f = fopen(path, "r");
@@ -620,6 +696,11 @@ static inline bool thread_sleeps(pid_t tid)
 		fclose(f);
 	}
 	return state == 'S';
+}
+
+static inline bool thread_sleeps(pid_t tid)
+{
+	return thread_of_sleeps(getpid(), tid);
 }
 
 /* --- counters ----------------------------------------------------------- */

@@ -190,6 +190,47 @@ TEST_F(recv, D07_name_untouched_on_error)
 	EXPECT_TRUE(all_bytes(&from, sizeof(from), 0x5a));
 }
 
+TEST_F(recv, D07_name_whatever_is_asked_for)
+{
+	static const int flags[] = { MSG_PEEK, MSG_TRUNC, MSG_PEEK | MSG_TRUNC, MSG_WAITALL };
+	socklen_t len = addr_len(&self->p.tx_addr);
+	struct rds_msg_in in;
+	unsigned int i, room;
+	char buf[8];
+
+	for (i = 0; i < ARRAY_SIZE(flags); i++) {
+		for (room = 0; room < 3; room++) {
+			wait_for_text(_metadata, self, "ab");
+			ASSERT_LE(0, rds_recv(self->p.rx, buf, room, MSG_DONTWAIT | flags[i], &in));
+			EXPECT_EQ(len, in.from_len);
+			EXPECT_TRUE(addr_equal(&self->p.tx_addr, &in.from));
+			if (flags[i] & MSG_PEEK)
+				expect_text(_metadata, self, "ab");
+		}
+	}
+	/* of an empty message, too */
+	ASSERT_EQ(0, rds_send(self->p.tx, &self->p.rx_addr, NULL, 0, 0));
+	ASSERT_EQ(0, rds_recv_wait(self->p.rx, buf, sizeof(buf), &in));
+	EXPECT_EQ(len, in.from_len);
+	EXPECT_TRUE(addr_equal(&self->p.tx_addr, &in.from));
+}
+
+TEST_F(recv, D07_name_untouched_by_a_fault)
+{
+	struct iovec iov = { unmapped_page(_metadata), 1 };
+	union rds_addr from;
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1, .msg_name = &from };
+
+	wait_for_text(_metadata, self, "x");
+	memset(&from, 0x5a, sizeof(from));
+	msg.msg_namelen = sizeof(from);
+	ASSERT_EQ(-1, recvmsg(self->p.rx, &msg, MSG_DONTWAIT));
+	EXPECT_EQ(EFAULT, errno);
+	EXPECT_TRUE(all_bytes(&from, sizeof(from), 0x5a));
+	EXPECT_EQ(sizeof(from), msg.msg_namelen);
+	expect_text(_metadata, self, "x");
+}
+
 TEST_F(recv, abi7_short_name_buffer)
 {
 	struct iovec iov;
@@ -339,6 +380,59 @@ TEST_F(recv, D13_bad_control_buffer)
 	expect_text(_metadata, self, "ok");
 }
 
+/* Nobody's memory: not mapped, not writable, the kernel's, and cut in the middle. */
+static void *bad_control(struct __test_metadata *_metadata, unsigned int i)
+{
+	size_t page = page_size();
+	char *p = map_guarded(_metadata, page);
+
+	switch (i) {
+	case 0:
+		return p + page;
+	case 1:
+		ASSERT_EQ(0, mprotect(p, page, PROT_READ));
+		return p;
+	case 2:
+		return (void *)KERNEL_ADDR;
+	default:
+		return p + page - 16;
+	}
+}
+
+#define BAD_CONTROLS	4
+
+TEST_F(recv, D13_cookie_into_bad_control_buffer)
+{
+	int64_t end = now_ms() + RDS_WAIT_MS;
+	rds_rdma_cookie_t cookie;
+	struct rds_msg_out m;
+	struct rds_msg_in in;
+	struct msghdr msg;
+	unsigned int i;
+
+	self->remote = map_guarded(_metadata, page_size());
+	ASSERT_EQ(0, get_mr(self->p.tx, self->remote, 100, 0, &cookie));
+	for (i = 0; i < BAD_CONTROLS; i++) {
+		msg_init(&m, &self->p.rx_addr, NULL, 0);
+		msg_cmsg(&m, SOL_RDS, RDS_CMSG_RDMA_DEST, &cookie, sizeof(cookie));
+		ASSERT_EQ(0, msg_send(self->p.tx, &m, 0));
+		while (rds_recv(self->p.rx, NULL, 0, MSG_PEEK | MSG_DONTWAIT, NULL)) {
+			ASSERT_LT(now_ms(), end);
+			ready(self->p.rx, POLLIN, 100);
+		}
+		msg = (struct msghdr){ .msg_control = bad_control(_metadata, i),
+				       .msg_controllen = 128 };
+		EXPECT_EQ(-1, recvmsg(self->p.rx, &msg, MSG_DONTWAIT)) {
+			TH_LOG("place %u", i);
+		}
+		EXPECT_EQ(EFAULT, errno);
+		/* it is still there, with its cookie */
+		ASSERT_EQ(0, rds_recv_wait(self->p.rx, NULL, 0, &in));
+		EXPECT_TRUE(in.has_dest);
+		EXPECT_EQ(cookie, in.dest);
+	}
+}
+
 /* --- notifications --- */
 
 /* Register a page at the receiver and use it once, so that what a first
@@ -429,6 +523,43 @@ TEST_F(recv, D12_no_stale_bytes_in_status)
 	ASSERT_EQ(0, rds_recv(self->p.tx, NULL, 0, MSG_DONTWAIT, &in));
 	ASSERT_EQ(1, in.nr_status);
 	EXPECT_TRUE(in.padding_clean);
+}
+
+TEST_F(recv, D12_no_stale_bytes_in_a_failure)
+{
+	struct rds_msg_in in;
+
+	prepare_rdma(_metadata, self);
+	ASSERT_EQ(0, rdma_op(self->p.tx, &self->p.rx_addr, self->cookie, page_size(), "x", 1,
+			     RDS_RDMA_READWRITE | RDS_RDMA_NOTIFY_ME | RDS_RDMA_SILENT, 80));
+	ASSERT_EQ(0, rds_recv_wait(self->p.tx, NULL, 0, &in));
+	ASSERT_EQ(1, in.nr_status);
+	EXPECT_EQ(80, in.status[0].user_token);
+	EXPECT_EQ(RDS_RDMA_REMOTE_ERROR, in.status[0].status);
+	EXPECT_TRUE(in.padding_clean);
+}
+
+TEST_F(recv, D13_status_into_bad_control_buffer)
+{
+	struct rds_msg_in in;
+	struct msghdr msg;
+	unsigned int i;
+
+	prepare_rdma(_metadata, self);
+	notifications(_metadata, self, 90, 1);
+	for (i = 0; i < BAD_CONTROLS; i++) {
+		msg = (struct msghdr){ .msg_control = bad_control(_metadata, i),
+				       .msg_controllen = 128 };
+		EXPECT_EQ(-1, recvmsg(self->p.tx, &msg, MSG_DONTWAIT)) {
+			TH_LOG("place %u", i);
+		}
+		EXPECT_EQ(EFAULT, errno);
+	}
+	/* told once, and not lost */
+	ASSERT_EQ(0, rds_recv(self->p.tx, NULL, 0, MSG_DONTWAIT, &in));
+	ASSERT_EQ(1, in.nr_status);
+	expect_status(_metadata, &in, 0, 90);
+	EXPECT_EQ(-EAGAIN, rds_recv(self->p.tx, NULL, 0, MSG_DONTWAIT, NULL));
 }
 
 TEST_F(recv, abi7_better_notifications_in_order_of_completion)

@@ -367,20 +367,20 @@ TEST_F_TIMEOUT(pair, abi7_fifo_per_sender, RDS_SLOW_TEST)
 
 /* --- rows 21, 22: no room.  A peer that does not exist keeps what is sent to it. --- */
 
+#define ROOM	10000
+#define CHUNK	4000
+
 FIXTURE(dead_peer) {
 	union rds_addr	a;
 	union rds_addr	to;
 	int		fd;
+	char		chunk[ROOM];
 };
 FIXTURE_VARIANT(dead_peer) { enum rds_bed bed; };
 FIXTURE_VARIANT_ADD(dead_peer, rxe) { BED_RXE };
 
-#define ROOM	10000
-#define CHUNK	4000
-
 FIXTURE_SETUP(dead_peer)
 {
-	char chunk[CHUNK] = "";
 	int i;
 
 	bed_need(_metadata, variant->bed, &self->a, &self->to);
@@ -390,7 +390,7 @@ FIXTURE_SETUP(dead_peer)
 	set_int(_metadata, self->fd, SOL_SOCKET, SO_SNDBUF, ROOM);
 	/* the last one may exceed the room: 0, 4000 and 8000 are below 10000 */
 	for (i = 0; i < 3; i++) {
-		ASSERT_EQ(CHUNK, rds_send(self->fd, &self->to, chunk, CHUNK, MSG_DONTWAIT));
+		ASSERT_EQ(CHUNK, rds_send(self->fd, &self->to, self->chunk, CHUNK, MSG_DONTWAIT));
 	}
 }
 
@@ -438,6 +438,19 @@ static void *send_blocking(void *arg)
 	return NULL;
 }
 
+/* Told as sent, though nothing can be transmitted: the length, until there is no room. */
+TEST_F(dead_peer, D05_queued_is_success)
+{
+	int i;
+
+	for (i = 0; i < 20; i++) {
+		ASSERT_EQ(0, set_opt(self->fd, RDS_CANCEL_SENT_TO, &self->to, addr_len(&self->to)));
+		ASSERT_EQ(7, rds_send(self->fd, &self->to, "shorter", 7, MSG_DONTWAIT));
+		ASSERT_EQ(ROOM - 7, rds_send(self->fd, &self->to, self->chunk, ROOM - 7, MSG_DONTWAIT));
+		ASSERT_EQ(-EAGAIN, rds_send(self->fd, &self->to, "x", 1, MSG_DONTWAIT));
+	}
+}
+
 TEST_F(dead_peer, abi5_22_signal)
 {
 	struct sigaction act = { .sa_handler = on_signal };
@@ -467,6 +480,101 @@ TEST_F(dead_peer, abi15_close_drops_the_queue)
 
 	EXPECT_EQ(0, close(self->fd));
 	self->fd = open_bound(_metadata, &again);
+}
+
+/* --- D06: the first message ever to somebody who never answers --- */
+
+FIXTURE(black_hole) {
+	union rds_addr	a;
+	union rds_addr	to;
+	int		fd;
+	char		chunk[ROOM];
+};
+FIXTURE_VARIANT(black_hole) { enum rds_bed bed; };
+FIXTURE_VARIANT_ADD(black_hole, rxe) { BED_RXE };
+FIXTURE_VARIANT_ADD(black_hole, rxe6) { BED_RXE6 };
+
+/* Each test has an address that nobody of this machine has ever sent to. */
+static union rds_addr stranger(const union rds_addr *a)
+{
+	union rds_addr to = addr_with_port(a, 7000);
+	uint16_t host = 0xb000 | (getpid() & 0xfff);
+
+	if (to.sa.sa_family == AF_INET)
+		((unsigned char *)&to.in.sin_addr)[3] = 130 + getpid() % 100;
+	else
+		memcpy(&to.in6.sin6_addr.s6_addr[14], &host, sizeof(host));
+	return to;
+}
+
+FIXTURE_SETUP(black_hole)
+{
+	bed_need(_metadata, variant->bed, &self->a, &self->to);
+	self->to = stranger(&self->to);
+	self->fd = open_bound(_metadata, &self->a);
+	set_int(_metadata, self->fd, SOL_SOCKET, SO_SNDBUF, ROOM);
+}
+
+FIXTURE_TEARDOWN(black_hole)
+{
+	close(self->fd);
+}
+
+TEST_F(black_hole, D06_nonblocking)
+{
+	EXPECT_EQ(ROOM, rds_send(self->fd, &self->to, self->chunk, ROOM, MSG_DONTWAIT));
+	EXPECT_EQ(-EAGAIN, rds_send(self->fd, &self->to, "x", 1, MSG_DONTWAIT));
+}
+
+TEST_F(black_hole, D06_blocking_has_a_limit)
+{
+	set_timeo(_metadata, self->fd, SO_SNDTIMEO, 200);
+	EXPECT_EQ(ROOM, rds_send(self->fd, &self->to, self->chunk, ROOM, 0));
+	EXPECT_EQ(-ETIMEDOUT, rds_send(self->fd, &self->to, "x", 1, 0));
+}
+
+TEST_F(black_hole, D06_blocking_is_interruptible)
+{
+	struct sigaction act = { .sa_handler = on_signal };
+	struct blocked b = { .fd = self->fd, .to = &self->to };
+	pthread_t thread;
+
+	ASSERT_EQ(0, sigaction(SIGINT, &act, NULL));
+	EXPECT_EQ(ROOM, rds_send(self->fd, &self->to, self->chunk, ROOM, 0));
+	ASSERT_EQ(0, pthread_create(&thread, NULL, send_blocking, &b));
+	while (!b.tid)
+		nap();
+	ASSERT_TRUE(thread_sleeps(b.tid));
+	ASSERT_EQ(0, pthread_kill(thread, SIGINT));
+	ASSERT_EQ(0, pthread_join(thread, NULL));
+	EXPECT_EQ(-EINTR, b.result);
+}
+
+/* With an operation whose end nobody will tell, too. */
+TEST_F(black_hole, D06_killed_while_blocked)
+{
+	int status, ready_pipe[2];
+	pid_t pid;
+	char c;
+
+	ASSERT_EQ(0, pipe(ready_pipe));
+	pid = fork();
+	ASSERT_GE(pid, 0);
+	if (!pid) {
+		if (rdma_op(self->fd, &self->to, 0x1234, 0, &c, 1, RDS_RDMA_READWRITE, 0) ||
+		    rds_send(self->fd, &self->to, self->chunk, ROOM, 0) != ROOM ||
+		    write(ready_pipe[1], "r", 1) != 1)
+			_exit(1);
+		rds_send(self->fd, &self->to, "x", 1, 0);
+		_exit(2);
+	}
+	ASSERT_EQ(1, read(ready_pipe[0], &c, 1));
+	ASSERT_TRUE(thread_of_sleeps(pid, pid));
+	ASSERT_EQ(0, kill(pid, SIGKILL));
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_TRUE(WIFSIGNALED(status));
+	EXPECT_EQ(0, close(self->fd));
+	self->fd = open_bound(_metadata, &self->a);
 }
 
 TEST_F(dead_peer, D31_other_peers_go_on)
