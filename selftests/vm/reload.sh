@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
-# Load and unload, 50 times with traffic in between (loopback, rxe, RDMA): nothing stays.
+# D65: load and unload, 50 times with traffic in between (loopback, rxe, RDMA): nothing stays. D64: unload with frames
+# under way.
 # A slab cache that still has objects when it is destroyed makes the kernel warn, and a warning
 # fails the run; what is compared here is the rest.
 #
@@ -43,6 +44,52 @@ refused_while_open()
 	unload_rds ours
 }
 
+# Floods a socket over rxe until it is killed; says when it has begun.
+flood()
+{
+	exec python3 - "$MY_ADDR" "$PEER_ADDR" <<-'END'
+		import socket, sys
+		a, b = (socket.socket(21, socket.SOCK_SEQPACKET) for _ in range(2))
+		a.bind((sys.argv[1], 5000))
+		b.bind((sys.argv[2], 5000))
+		for s in a, b:
+		    s.setblocking(False)
+		started = False
+		while True:
+		    for s, to in (a, sys.argv[2]), (b, sys.argv[1]):
+		        try:
+		            s.sendto(bytes(30000), (to, 5000))
+		        except OSError:
+		            pass
+		        try:
+		            while s.recv(30000):
+		                if not started:
+		                    print("begun", flush=True)
+		                    started = True
+		        except BlockingIOError:
+		            pass
+	END
+}
+
+unload_at_once() { rmmod rds_sockets 2>/dev/null; }
+
+# The sockets are gone at once, the frames that the queue pairs have are not.
+unload_under_traffic()
+{
+	local i pid
+	for ((i = 0; i < 8; i++)); do
+		load_rds ours || return
+		flood >/tmp/flood &
+		pid=$!
+		wait_for 60 grep -q begun /tmp/flood || return
+		sleep "0.$((i * 3 % 10))"
+		kill -KILL "$pid"
+		wait_for 60 unload_at_once || return
+		wait "$pid"
+	done
+	return 0
+}
+
 slab_kib() { awk '/^SUnreclaim/ { print $2 }' /proc/meminfo; }
 
 rounds()
@@ -74,14 +121,15 @@ nothing_left()
 
 # The first rounds fill what the kernel keeps: the completion queues that the device's pool lent us
 # stay with the device, and modules that ours needs stay loaded.
-check "load, traffic, unload: the first 5 rounds" rounds 1 5
+check "D65 load, traffic, unload: the first 5 rounds" rounds 1 5
 settled
 traces_of_us >/tmp/before
 SLAB_BEFORE=$(slab_kib)
-check "load, traffic, unload: all $ROUNDS rounds" rounds 6 $ROUNDS
+check "D65 load, traffic, unload: all $ROUNDS rounds" rounds 6 $ROUNDS
 settled
-check "slab caches, RDMA objects and files are as before" nothing_left
-check "kernel memory is as before" memory_is_back
-check "unloading with an open socket is refused" refused_while_open
-check "and leaves nothing behind" nothing_left
+check "D65 slab caches, RDMA objects and files are as before" nothing_left
+check "D65 kernel memory is as before" memory_is_back
+check "D65 unloading with an open socket is refused" refused_while_open
+check "D64 unload while frames are under way" unload_under_traffic
+check "D64 D65 and nothing is left behind" nothing_left
 true
