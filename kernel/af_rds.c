@@ -356,6 +356,7 @@ void rds_family_start(void)
 
 void rds_family_exit(void)
 {
+	WRITE_ONCE(rds_family_open, false);
 	sock_unregister(AF_RDS);
 	proto_unregister(&rds_proto);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Loading and unloading, each in the mirror order of the other. */
-#include <linux/module.h>
+/* Starting and stopping, each in the mirror order of the other. */
+#include "main.h"
+
 #include "af_rds.h"
 #include "conn.h"
 #include "ib.h"
@@ -8,7 +9,7 @@
 #include "msg.h"
 #include "net.h"
 
-static int __init rds_init(void)
+int rds_start(void)
 {
 	int err;
 
@@ -52,7 +53,7 @@ exit_family:
 	return err;
 }
 
-static void __exit rds_exit(void)
+void rds_stop(void)
 {
 	rds_ib_exit();
 	rds_net_unregister();
@@ -62,10 +63,3 @@ static void __exit rds_exit(void)
 	rds_inc_cache_exit();
 	rds_family_exit();
 }
-
-module_init(rds_init);
-module_exit(rds_exit);
-
-MODULE_AUTHOR("The RDMA sockets authors");
-MODULE_DESCRIPTION("RDS, reliable datagram sockets with RDMA");
-MODULE_LICENSE("Dual BSD/GPL");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #include <kunit/test.h>
-#include "../ack.c"
+#include "../ack.h"
 
 #define MIB	(1024u * 1024)
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #include <kunit/test.h>
-#include "../cm_priv.c"
+#include "../cm_priv.h"
 
 #define V4(a, b, c, d)	{ .s6_addr = { [10] = 0xff, 0xff, a, b, c, d } }
 

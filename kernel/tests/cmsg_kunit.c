@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #include <kunit/test.h>
-#include "../cmsg.c"
+#include "../cmsg.h"
 
 #define MIB	(1024u * 1024)
-#define HEAD	CMSG_HEAD
+#define HEAD	CMSG_LEN(0)
 
 /* Where not said otherwise, lengths are the right ones. */
 #define LEN_RIGHT	0
@@ -331,7 +331,7 @@ static u8 *lay_out(struct kunit *test, const struct list_row *row, size_t *len)
 
 	*len = row->slack;
 	for (i = 0; i < row->nr; i++)
-		*len += HEAD + (i < row->nr - 1 || row->slack ? CMSG_STEP(row->items[i].data_len)
+		*len += HEAD + (i < row->nr - 1 || row->slack ? CMSG_ALIGN(row->items[i].data_len)
 							      : row->items[i].data_len);
 	buf = kunit_kzalloc(test, *len, GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, buf);
@@ -343,7 +343,7 @@ static u8 *lay_out(struct kunit *test, const struct list_row *row, size_t *len)
 		put_item(buf + offset, HEAD + item->data_len, item->level ? item->level : SOL_RDS,
 			 item->type, item->cmsg_len ? item->cmsg_len : HEAD + item->data_len,
 			 data, min_t(size_t, size, item->data_len));
-		offset += HEAD + CMSG_STEP(item->data_len);
+		offset += HEAD + CMSG_ALIGN(item->data_len);
 	}
 	return buf;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #include <kunit/test.h>
-#include "../cong_bits.c"
+#include "../cong_bits.h"
 
 /* Where a port's bit is, as the wire has it. */
 struct port_row {

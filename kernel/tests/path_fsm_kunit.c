@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #include <kunit/test.h>
-#include "../path_fsm.c"
+#include "../path_fsm.h"
 
 struct move_row {
 	enum rds_path_state	state;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* The module that holds the suites.  Each suite includes the file that it tests, so that
- * rds_sockets.ko need not be loaded and exports nothing for tests.
+/* The module that holds the suites.  It is made of the same objects as rds_sockets.ko, which exports nothing for
+ * tests and must not be loaded beside it, with a transport for tests in the place of the RDMA devices.
  */
 #include <linux/module.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #include <kunit/test.h>
-#include "../ring.c"
+#include "../ring.h"
 
 struct init_row {
 	u32	size;

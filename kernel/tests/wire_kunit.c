@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #include <kunit/test.h>
-#include "../wire.c"
+#include "../wire.h"
 
 /* Headers as a stock 6.1 kernel sent them over RoCE, with what they say. */
 struct golden_row {

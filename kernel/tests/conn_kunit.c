@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* One connection between two addresses, whoever asks. */
+#include "../conn.h"
+
+#include "../net.h"
+#include "fixture.h"
+
+static void conn_is_one(struct kunit *test)
+{
+	struct rds_conn *a = fixture_conn(test, 1, 2), *again = fixture_conn(test, 1, 2);
+	struct rds_conn *back = fixture_conn(test, 2, 1), *other = fixture_conn(test, 1, 3);
+
+	KUNIT_EXPECT_PTR_EQ(test, a, again);
+	KUNIT_EXPECT_PTR_NE(test, a, back);
+	KUNIT_EXPECT_PTR_NE(test, a, other);
+	KUNIT_EXPECT_EQ(test, atomic_read(&fixture(test)->rn->nr_conns), 3);
+	KUNIT_EXPECT_NE(test, a->generation, 0);
+	/* what 1 tells is the same for both of its peers; what they tell is theirs */
+	KUNIT_EXPECT_PTR_EQ(test, a->lmap, other->lmap);
+	KUNIT_EXPECT_PTR_NE(test, a->fmap, other->fmap);
+}
+
+struct finding {
+	struct fixture_thread	thread;
+	struct rds_net		*rn;
+	struct rds_conn		*conn;
+};
+
+static void find(void *data)
+{
+	struct finding *finding = data;
+	struct rds_conn_key key = {
+		.laddr	= fake_addr(1),
+		.faddr	= fake_addr(2),
+		.trans	= &fake_transport,
+	};
+
+	finding->conn = rds_conn_get_or_create(finding->rn, &key);
+}
+
+#define FINDERS	6
+
+static void conn_made_at_once(struct kunit *test)
+{
+	struct finding *finding = kunit_kzalloc(test, FINDERS * sizeof(*finding), GFP_KERNEL);
+	unsigned int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, finding);
+	for (i = 0; i < FINDERS; i++) {
+		finding[i].rn = fixture(test)->rn;
+		fixture_start(&finding[i].thread, find, &finding[i]);
+	}
+	for (i = 0; i < FINDERS; i++)
+		fixture_join(&finding[i].thread);
+	for (i = 0; i < FINDERS; i++) {
+		KUNIT_EXPECT_PTR_EQ(test, finding[i].conn, finding[0].conn);
+		if (!IS_ERR(finding[i].conn))
+			rds_conn_put(finding[i].conn);
+	}
+	KUNIT_EXPECT_TRUE(test, fixture_eventually(atomic_read(&fixture(test)->rn->nr_conns) == 1));
+}
+
+static void conn_dropped_by_address(struct kunit *test)
+{
+	struct rds_conn *mine = fixture_conn(test, 1, 2), *other = fixture_conn(test, 3, 2);
+	struct in6_addr addr = fake_addr(1);
+
+	rds_path_post(&mine->path, RDS_EV_WANTED);
+	rds_path_post(&other->path, RDS_EV_WANTED);
+	FIXTURE_ASSERT_STATE(test, mine, RDS_PATH_UP);
+	FIXTURE_ASSERT_STATE(test, other, RDS_PATH_UP);
+	rds_conn_drop_from(fixture(test)->rn, &addr, RDS_DROP_ADDR_CHANGE);
+	rds_path_flush(&mine->path);
+	KUNIT_EXPECT_EQ(test, mine->path.state, RDS_PATH_DOWN);
+	KUNIT_EXPECT_EQ(test, mine->path.drops[0].reason, RDS_DROP_ADDR_CHANGE);
+	KUNIT_EXPECT_EQ(test, other->path.state, RDS_PATH_UP);
+}
+
+static struct kunit_case conn_cases[] = {
+	KUNIT_CASE(conn_is_one),
+	KUNIT_CASE(conn_made_at_once),
+	KUNIT_CASE(conn_dropped_by_address),
+	{}
+};
+
+FIXTURE_SUITE("rds_conn", conn_cases);
