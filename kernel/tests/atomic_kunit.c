@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #include <kunit/test.h>
-#include "../atomic.c"
+#include "../atomic.h"
 
 /* What a caller gives, and what comes of it. */
 struct row {

@@ -89,11 +89,12 @@ static int fake_step(struct rds_ep *ep)
 
 static void fake_end_op(struct fake_ep *ep, int status)
 {
-	struct rds_msg *msg = ep->ops[0];
+	struct rds_op *op = ep->ops[0];
+	struct rds_msg *msg = op->msg;
 
 	ep->nr_ops--;
 	memmove(ep->ops, ep->ops + 1, ep->nr_ops * sizeof(ep->ops[0]));
-	rds_msg_op_done(msg, status);
+	rds_op_done(op, status);
 	rds_msg_put(msg);
 }
 
@@ -127,18 +128,25 @@ static void fake_leave(void)
 	atomic_dec(&fake.inside);
 }
 
-static bool fake_take_op(struct fake_ep *ep, struct rds_msg *msg)
+static void fake_take_ops(struct fake_ep *ep, struct rds_msg *msg)
 {
-	if (!msg->op || msg->op->state != RDS_OP_NEW || ep->nr_ops == FAKE_MAX_OPS)
-		return false;
-	msg->op->state = RDS_OP_POSTED;
-	ep->ops[ep->nr_ops++] = rds_msg_get(msg);
-	return true;
+	struct rds_op *op;
+	unsigned int i;
+
+	rds_msg_for_each_op(msg, i, op) {
+		if (op->state != RDS_OP_NEW || ep->nr_ops == FAKE_MAX_OPS)
+			continue;
+		op->state = RDS_OP_POSTED;
+		rds_msg_get(msg);
+		ep->ops[ep->nr_ops++] = op;
+	}
 }
 
 static void fake_record(struct fake_ep *ep, const struct rds_msg *msg)
 {
 	struct fake_sent *sent;
+	const struct rds_op *op;
+	unsigned int i;
 
 	if (fake.nr_sent == FAKE_MAX_SENT)
 		return;
@@ -149,7 +157,9 @@ static void fake_record(struct fake_ep *ep, const struct rds_msg *msg)
 	sent->sport = msg->hdr.sport;
 	sent->dport = msg->hdr.dport;
 	sent->len = msg->len;
-	sent->op = msg->op && msg->op->state == RDS_OP_POSTED;
+	sent->ops = 0;
+	rds_msg_for_each_op(msg, i, op)
+		sent->ops += op->state == RDS_OP_POSTED;
 	smp_store_release(&fake.nr_sent, fake.nr_sent + 1);
 }
 
@@ -164,7 +174,7 @@ static int fake_take(struct fake_ep *ep, struct rds_msg *msg)
 		return err;
 	}
 	if (!ep->frags && fake.room)
-		fake_take_op(ep, msg);
+		fake_take_ops(ep, msg);
 	for (; ep->frags < frags; ep->frags++) {
 		if (!fake.room)
 			return -EAGAIN;
@@ -251,6 +261,7 @@ int fake_add_device(void)
 	if (!domain)
 		return -ENOMEM;
 	domain->trans = &fake_transport;
+	domain->atomics = true;
 	refcount_set(&domain->ref, 1);
 	fake.domain = domain;
 	fake.domains++;

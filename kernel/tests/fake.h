@@ -11,7 +11,6 @@
 #include "../wire.h"
 
 struct rds_conn;
-struct rds_msg;
 
 #define FAKE_MAX_SENT	512
 #define FAKE_MAX_OPS	16
@@ -20,7 +19,7 @@ struct fake_ep {
 	struct rds_ep	ep;
 	unsigned int	nr;		/* of the endpoints made in this test, from 1 */
 	unsigned int	frags;		/* of the message at hand that are gone already */
-	struct rds_msg	*ops[FAKE_MAX_OPS];	/* operations that the device is at, with a reference */
+	struct rds_op	*ops[FAKE_MAX_OPS];	/* that the device is at, with a reference to the message */
 	unsigned int	nr_ops;
 };
 
@@ -32,7 +31,7 @@ struct fake_sent {
 	__be16		sport;
 	__be16		dport;
 	u32		len;
-	bool		op;		/* its operation went out with it */
+	unsigned int	ops;		/* of its operations, how many went out with it */
 };
 
 struct fake {

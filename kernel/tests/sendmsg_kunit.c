@@ -154,8 +154,8 @@ static const struct control_row control_rows[] = {
 	{ "short map", RDS_CMSG_RDMA_MAP, sizeof(struct rds_get_mr_args) - 1, -EINVAL },
 	{ "short operation", RDS_CMSG_RDMA_ARGS, sizeof(struct rds_rdma_args) - 1, -EINVAL },
 	{ "operation of ones", RDS_CMSG_RDMA_ARGS, sizeof(struct rds_rdma_args), -EMSGSIZE },
-	{ "add", RDS_CMSG_ATOMIC_FADD, sizeof(struct rds_atomic_args), -EOPNOTSUPP },
-	{ "compare and swap", RDS_CMSG_ATOMIC_CSWP, sizeof(struct rds_atomic_args), -EOPNOTSUPP },
+	{ "masked add", RDS_CMSG_MASKED_ATOMIC_FADD, sizeof(struct rds_atomic_args), -EOPNOTSUPP },
+	{ "masked compare and swap", RDS_CMSG_MASKED_ATOMIC_CSWP, sizeof(struct rds_atomic_args), -EOPNOTSUPP },
 	{ "short atomic", RDS_CMSG_MASKED_ATOMIC_FADD, sizeof(struct rds_atomic_args) - 1, -EINVAL },
 	{ "zero-copy", RDS_CMSG_ZCOPY_COOKIE, 4, -EINVAL },
 	{ "status, which is received only", RDS_CMSG_RDMA_STATUS, 64, -EINVAL },
@@ -184,6 +184,57 @@ static void sendmsg_bad_control(struct kunit *test)
 	fixture_put_control(control, RDS_CMSG_ZCOPY_COOKIE, ones, 4);
 	((struct cmsghdr *)control)->cmsg_level = SOL_SOCKET;
 	expect_refused(test, rs, 10, control, CMSG_SPACE(4) + CMSG_LEN(row->len), row->err);
+}
+
+/* An atomic whose result goes to @offset from @where. */
+struct atomic_row {
+	const char	*name;
+	enum where	where;
+	u64		offset;
+	u64		remote;
+	u64		flags;
+	int		err;
+};
+
+static const struct atomic_row atomic_rows[] = {
+	{ "result nowhere", NOWHERE, 0, 0, 0, -EFAULT },
+	{ "result not mapped", END, 0, 0, 0, -EFAULT },
+	{ "result read-only", RO, 8, 0, RDS_RDMA_NOTIFY_ME, -EFAULT },
+	{ "result not aligned", RW, 4, 0, 0, -EFAULT },
+	{ "peer's word not aligned", RW, 8, 4, RDS_RDMA_SILENT, -EINVAL },
+};
+
+static void atomic_desc(const struct atomic_row *row, char *desc)
+{
+	strcpy(desc, row->name);
+}
+
+KUNIT_ARRAY_PARAM(atomic, atomic_rows, atomic_desc);
+
+/* Alone, and behind an operation that is as it should be, whose pages are pinned first. */
+static void sendmsg_bad_atomic(struct kunit *test)
+{
+	const struct atomic_row *row = test->param_value;
+	struct rds_sock *rs = fixture_socket(test, 1, PORT_A);
+	struct rds_iovec iov = { fixture_user.rw + PAGE_SIZE, 5000 };
+	struct rds_rdma_args rdma = {
+		.remote_vec	= { 0, 5000 },
+		.local_vec_addr	= fixture_user.rw,
+		.nr_local	= 1,
+	};
+	struct rds_atomic_args args = {
+		.local_addr	= address(row->where) + row->offset,
+		.remote_addr	= row->remote,
+		.flags		= row->flags,
+	};
+	u8 control[256] __aligned(sizeof(long)) = { 0 };
+	size_t len;
+
+	fixture_write_user(test, &iov, sizeof(iov));
+	len = fixture_put_control(control, RDS_CMSG_ATOMIC_FADD, &args, sizeof(args));
+	expect_refused(test, rs, 10, control, len, row->err);
+	len += fixture_put_control(control + len, RDS_CMSG_RDMA_ARGS, &rdma, sizeof(rdma));
+	expect_refused(test, rs, 10, control, len, row->err);
 }
 
 static size_t put_good_map(void *control)
@@ -361,6 +412,7 @@ static void sendmsg_good(struct kunit *test)
 static struct kunit_case sendmsg_cases[] = {
 	KUNIT_CASE_PARAM(sendmsg_bad_operation, rdma_gen_params),
 	KUNIT_CASE_PARAM(sendmsg_bad_control, control_gen_params),
+	KUNIT_CASE_PARAM(sendmsg_bad_atomic, atomic_gen_params),
 	KUNIT_CASE(sendmsg_map_with_something_bad),
 	KUNIT_CASE_PARAM(sendmsg_refused_late, late_gen_params),
 	KUNIT_CASE(sendmsg_bad_destination),

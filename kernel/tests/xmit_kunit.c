@@ -345,7 +345,7 @@ static unsigned int ops_sent(void)
 	unsigned int i, n = 0;
 
 	for (i = 0; i < fake.nr_sent; i++)
-		n += fake.sent[i].op;
+		n += fake.sent[i].ops;
 	return n;
 }
 
