@@ -33,6 +33,7 @@ unit_tests()
 	unit_test kernel/tests unit
 	unit_test userlib check
 	unit_test tools check
+	unit_test selftests check
 	! wanted unit/fuzz || host_test --tap unit/fuzz make -s --no-print-directory fuzz SECONDS="$FUZZ_SECONDS"
 }
 

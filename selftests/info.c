@@ -306,7 +306,7 @@ TEST_F_TIMEOUT(info, abi12_too_short, RDS_SLOW_TEST)
 	EXPECT_EQ(7, guarded[3]);
 }
 
-TEST_F_TIMEOUT(info, abi12_absent, RDS_SLOW_TEST)
+TEST_F_TIMEOUT(info, D70_abi12_absent, RDS_SLOW_TEST)
 {
 	static const int absent[] = { RDS_INFO_TCP_SOCKETS, RDS6_INFO_TCP_SOCKETS,
 				      RDS_INFO_CONNECTION_STATS, RDS_INFO_IWARP_CONNECTIONS };
@@ -337,7 +337,7 @@ static int see_nothing(void *arg)
 	return 0;
 }
 
-TEST_F_TIMEOUT(info, abi12_filtered_by_namespace, RDS_SLOW_TEST)
+TEST_F_TIMEOUT(info, D27_abi12_filtered_by_namespace, RDS_SLOW_TEST)
 {
 	EXPECT_EQ(0, in_child(see_nothing, &self->l));
 }

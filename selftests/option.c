@@ -111,7 +111,7 @@ FIXTURE_TEARDOWN(report)
 	pair_close(&self->p);
 }
 
-TEST_F(report, abi11_latency_errors)
+TEST_F(report, D14_abi11_latency_errors)
 {
 	struct rds_rx_trace_so so = { 3, { 2, 1, 0 } };
 
