@@ -26,6 +26,8 @@ MODULE_PARM_DESC(ib_srq_size, "Receive buffers of an RDMA device, shared by its 
 
 #define RDS_IB_RQ_MIN		64u
 #define RDS_IB_RQ_MAX		16384u
+/* After a want of memory, try again this much later: when no buffer is left, none comes back to remind us. */
+#define RDS_IB_RQ_RETRY_DELAY	(HZ / 10)
 /* Buffers are posted this many at a time. */
 #define RDS_IB_RQ_BATCH		16
 /* Headers do not share cache lines. */
@@ -84,6 +86,12 @@ static struct page *rds_ib_rbuf_take_page(struct rds_ib_rbuf *buf)
 	return page;
 }
 
+/* Have the worker look, at @delay.  Any context. */
+static void rds_ib_rq_refill(struct rds_ib_rq *rq, unsigned long delay)
+{
+	mod_delayed_work(system_wq, &rq->refill, delay);
+}
+
 /* Post what is ready; what the device does not take is tried again by the worker. */
 static void rds_ib_rq_post(struct rds_ib_rq *rq)
 {
@@ -110,7 +118,7 @@ static void rds_ib_rq_post(struct rds_ib_rq *rq)
 		list_add_tail(&buf->item, &rq->ready);
 		rq->nr_ready++;
 	}
-	schedule_work(&rq->refill);
+	rds_ib_rq_refill(rq, RDS_IB_RQ_RETRY_DELAY);
 }
 
 /* @buf comes back from the completion handler. */
@@ -121,7 +129,7 @@ static void rds_ib_rq_return(struct rds_ib_rq *rq, struct rds_ib_rbuf *buf)
 	spin_lock_bh(&rq->lock);
 	if (!full) {
 		list_add_tail(&buf->item, &rq->empty);
-		schedule_work(&rq->refill);
+		rds_ib_rq_refill(rq, 0);
 	} else {
 		list_add_tail(&buf->item, &rq->ready);
 		if (++rq->nr_ready >= RDS_IB_RQ_BATCH)
@@ -170,12 +178,12 @@ static int rds_ib_rq_arm(struct rds_ib_rq *rq)
 
 static void rds_ib_rq_work(struct work_struct *work)
 {
-	struct rds_ib_rq *rq = container_of(work, struct rds_ib_rq, refill);
+	struct rds_ib_rq *rq = container_of(work, struct rds_ib_rq, refill.work);
 
 	if (READ_ONCE(rq->stopped))
 		return;
-	/* without memory, every buffer that comes back starts the work anew */
-	rds_ib_rq_fill(rq);
+	if (!rds_ib_rq_fill(rq))
+		rds_ib_rq_refill(rq, RDS_IB_RQ_RETRY_DELAY);
 	rds_ib_rq_arm(rq);
 }
 
@@ -187,7 +195,7 @@ static void rds_ib_rq_event(struct ib_event *event, void *data)
 		return;
 	rds_stat_inc(rds_net(&init_net), ib_srq_low);
 	/* a device may call this from a hard interrupt: no lock */
-	schedule_work(&rq->refill);
+	rds_ib_rq_refill(rq, 0);
 }
 
 /* Frames */
@@ -453,9 +461,9 @@ static void rds_ib_rq_free(struct rds_ib_device *dev)
 static void rds_ib_rq_destroy_srq(struct rds_ib_rq *rq)
 {
 	WRITE_ONCE(rq->stopped, true);
-	cancel_work_sync(&rq->refill);
+	cancel_delayed_work_sync(&rq->refill);
 	ib_destroy_srq(rq->srq);
-	cancel_work_sync(&rq->refill);
+	cancel_delayed_work_sync(&rq->refill);
 }
 
 int rds_ib_rq_init(struct rds_ib_device *dev)
@@ -468,7 +476,7 @@ int rds_ib_rq_init(struct rds_ib_device *dev)
 	};
 	int err;
 
-	INIT_WORK(&rq->refill, rds_ib_rq_work);
+	INIT_DELAYED_WORK(&rq->refill, rds_ib_rq_work);
 	spin_lock_init(&rq->lock);
 	INIT_LIST_HEAD(&rq->ready);
 	INIT_LIST_HEAD(&rq->empty);

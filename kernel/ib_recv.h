@@ -17,7 +17,7 @@ struct rds_ib_rq {
 	struct rds_ib_rbuf	*bufs;
 	void			*headers;	/* one for each buffer */
 	u64			headers_dma;
-	struct work_struct	refill;
+	struct delayed_work	refill;
 
 	spinlock_t		lock;		/* what follows */
 	struct list_head	ready;		/* to be posted */
