@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* The recorder's RDMA operations: what was done, and that it was done once.
  *
- * The target's arena has a slot for each operation that may be under way.  Even operations write to it, odd
- * ones read from it:
+ * The target's arena has a slot for each operation that may be under way.  Writes write to it, swaps put their
+ * number where there was 0, reads read from what is behind the slots:
  *
  *	target				initiator
  *	KEY, the arena's cookie	-->
@@ -59,6 +59,7 @@ struct slot {
 	uint32_t	number;
 	uint32_t	key;
 	char		*local;
+	struct rds_iovec iov;
 };
 
 /* The target's. */
@@ -155,6 +156,11 @@ static bool is_write(uint32_t number)
 	return number % 2 == 0;
 }
 
+static bool is_swap(uint32_t number)
+{
+	return number % 4 == 3;
+}
+
 static uint32_t op_len(uint32_t number)
 {
 	return sizeof(struct ops_head) + number * 2654435761u % (MAX_OP_LEN - sizeof(struct ops_head));
@@ -168,7 +174,7 @@ static void inspect(struct ops *o, unsigned int i)
 	uint64_t now = __atomic_load_n(&head->stamp, __ATOMIC_ACQUIRE);
 	struct mark *mark = &o->marks[i];
 
-	if (!o->started || !serial || !now)
+	if (!o->started || !serial || (!now && !is_swap(serial - 1)))
 		return;
 	if (!mark->serial && serial > mark->least)
 		mark->serial = serial;
@@ -236,7 +242,7 @@ static void on_start(struct ops *o, const struct ops_msg *msg)
 static void check_written(struct ops *o, const struct ops_msg *msg, unsigned int i)
 {
 	static char want[SLOT_LEN];
-	uint32_t len = op_len(msg->number);
+	uint32_t len = is_swap(msg->number) ? sizeof(struct ops_head) : op_len(msg->number);
 
 	fill(want, len, msg->number);
 	if (head_of(o, i)->serial == msg->number + 1ULL &&
@@ -256,7 +262,7 @@ static void on_op(struct ops *o, const struct ops_msg *msg)
 		complain("message of operation %u again", msg->number);
 	}
 	o->marks[i].arrived = true;
-	if (!is_write(msg->number))
+	if (!is_write(msg->number) && !is_swap(msg->number))
 		return;
 	inspect(o, i);
 	check_written(o, msg, i);
@@ -332,13 +338,21 @@ static bool status_may_be(const struct ops *o, const struct slot *slot, int stat
 	return status == RDS_RDMA_SUCCESS || status == RDS_RDMA_DROPPED || status == RDS_RDMA_OTHER_ERROR;
 }
 
+/* The old value; a swap that soft-RoCE repeats finds what it has put there itself. */
+static bool was_swapped(const struct slot *slot)
+{
+	uint64_t old = *(uint64_t *)slot->local;
+
+	return !old || old == slot->number + 1ULL;
+}
+
 static void check_read(const struct slot *slot)
 {
 	static char want[SLOT_LEN];
 	uint32_t len = op_len(slot->number);
 
 	fill(want, len, READ_SEED);
-	if (!memcmp(slot->local, want, len))
+	if (is_swap(slot->number) ? was_swapped(slot) : !memcmp(slot->local, want, len))
 		return;
 	data_errors++;
 	complain("operation %u succeeded, but has read something else", slot->number);
@@ -381,14 +395,39 @@ static void prepare_write(struct slot *slot, uint32_t len)
 	head->stamp = stamp;
 }
 
+static void add_swap(struct ops *o, struct slot *slot, struct rds_msg_out *m)
+{
+	struct rds_atomic_args args = {
+		.cookie = o->cookie,
+		.local_addr = (uintptr_t)slot->local,
+		.remote_addr = slot->number % SLOTS * SLOT_LEN,
+		.cswp = { .compare = 0, .swap = slot->number + 1ULL },
+		.flags = RDS_RDMA_NOTIFY_ME,
+		.user_token = slot->number,
+	};
+
+	msg_cmsg(m, SOL_RDS, RDS_CMSG_ATOMIC_CSWP, &args, sizeof(args));
+}
+
+static void add_rdma(struct ops *o, struct slot *slot, struct rds_msg_out *m)
+{
+	uint32_t len = op_len(slot->number);
+	uint64_t flags = RDS_RDMA_NOTIFY_ME, place = SLOTS;
+
+	if (is_write(slot->number)) {
+		flags |= RDS_RDMA_READWRITE;
+		place = slot->number % SLOTS;
+		prepare_write(slot, len);
+	}
+	slot->iov = (struct rds_iovec){ .addr = (uintptr_t)slot->local, .bytes = len };
+	msg_rdma(m, o->cookie, place * SLOT_LEN, len, &slot->iov, 1, flags, slot->number);
+}
+
 /* Start operation o->next; false if it has to wait. */
 static bool operate(struct ops *o)
 {
 	struct slot *slot = &o->slots[o->next % SLOTS];
 	struct ops_msg msg = { .kind = OPS_OP, .key = o->key, .number = o->next };
-	uint64_t flags = RDS_RDMA_NOTIFY_ME;
-	uint32_t len = op_len(o->next);
-	struct rds_iovec iov = { .addr = (uintptr_t)slot->local, .bytes = len };
 	struct rds_msg_out m;
 	ssize_t n;
 
@@ -396,14 +435,11 @@ static bool operate(struct ops *o)
 		return false;
 	slot->number = o->next;
 	slot->key = o->key;
-	if (is_write(o->next)) {
-		flags |= RDS_RDMA_READWRITE;
-		prepare_write(slot, len);
-	}
 	msg_init(&m, &o->to, &msg, sizeof(msg));
-	/* reads come from behind the slots */
-	msg_rdma(&m, o->cookie, (is_write(o->next) ? o->next % SLOTS : SLOTS) * SLOT_LEN, len, &iov, 1,
-		 flags, o->next);
+	if (is_swap(o->next))
+		add_swap(o, slot, &m);
+	else
+		add_rdma(o, slot, &m);
 	n = msg_send(o->fd, &m, MSG_DONTWAIT);
 	if (n != sizeof(msg) && !may_send_later(n)) {
 		data_errors++;

@@ -3,10 +3,7 @@
 # What the tests with two machines share.
 
 # counter NAME: of this machine's module
-counter()
-{
-	python3 -c 'import sys; from rds import RdmaSocket; print(RdmaSocket().counters()[sys.argv[1]])' "$1"
-}
+counter() { selftests/vm2_counter "$1"; }
 
 # turn SECONDS FILE NEXT-FILE: when both machines' recorders have created FILE, let them go on.
 turn()
