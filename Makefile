@@ -36,6 +36,7 @@ help:
 	@echo '  make unit               only the tests that need no kernel'
 	@echo '  make fuzz               libFuzzer on the pure files, SECONDS=60 for each target; new inputs stay in build/kernel-tests'
 	@echo '  make debug-kernel       build (once) a kernel that finds bugs, and the module for it: then qemu/run.sh --debug TEST'
+	@echo '  make coverage           which lines of kernel/ the tests on that kernel run; report in build/coverage; TESTS= as above'
 	@echo '  make soak               long runs with random seeds on that kernel for one hour, or HOURS= or MINUTES=; TESTS= as above'
 	@echo
 	@echo 'One test: qemu/run.sh TEST; see qemu/README.md'
@@ -80,6 +81,9 @@ module-backports:
 check:
 	qemu/check.sh $(TESTS)
 
+coverage:
+	qemu/coverage.sh $(TESTS)
+
 soak:
 	qemu/soak.sh $(or $(MINUTES),$$((60 * $(or $(HOURS),1)))) $(TESTS)
 
@@ -105,4 +109,4 @@ clean:
 	$(foreach dir,$(lib-dir) $(tools-dir) $(selftests-dir),$(MAKE) -C $(dir) clean &&) true
 	rm -rf $(build)
 
-.PHONY: all help setup module lib tools selftests unit fuzz W1 module-backports check soak demo debug-kernel vm install clean
+.PHONY: all help setup module lib tools selftests unit fuzz W1 module-backports check coverage soak demo debug-kernel vm install clean

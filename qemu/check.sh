@@ -4,7 +4,7 @@
 # check.sh [PATTERN...]: set up, build and run every test, or those whose name one of the patterns (as in file names)
 # matches. Ends with the line "N passed, N failed[, N skipped]"; exit code 0 only if nothing failed and something passed.
 # The names are: build, W1, backports, unit/AREA, rig, selftests, vm/NAME, vm2/NAME, demo; and for the debug kernel
-# debug/build, debug/selftests, debug/vm/NAME, debug/vm2/NAME.
+# debug/build, debug/rig, debug/selftests, debug/vm/NAME, debug/vm2/NAME.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 export RESULTS=${RESULTS:-$PWD/build/check} PYTHONDONTWRITEBYTECODE=1
@@ -34,21 +34,14 @@ unit_tests()
 	unit_test userlib check
 	unit_test tools check
 	unit_test selftests check
+	! wanted unit/qemu || host_test --tap unit/qemu /usr/bin/python3 qemu/test/unit.py
 	! wanted unit/fuzz || host_test --tap unit/fuzz make -s --no-print-directory fuzz SECONDS="$FUZZ_SECONDS"
-}
-
-# rig_test ARGUMENTS...: of the rig, with KERNEL
-rig_test()
-{
-	local name
-	name=$(test_name rig)
-	! wanted "$name" || beside host_test --tap "$name" /usr/bin/python3 qemu/test/rig.py "$@"
 }
 
 on_stock_kernel()
 {
 	KERNEL=stock
-	rig_test
+	! wanted rig || beside host_test --tap rig /usr/bin/python3 qemu/test/rig.py
 	vm_tests
 	! wanted demo || host_test demo make demo
 }
@@ -57,9 +50,10 @@ on_stock_kernel()
 on_debug_kernel()
 {
 	KERNEL=debug
-	any_vm_test || return
+	wanted debug/rig || any_vm_test || return
 	host_test debug/build make debug-kernel || return
-	vm_tests
+	! wanted debug/rig || host_test --tap debug/rig /usr/bin/python3 qemu/test/rig.py --debug
+	vm_tests_together
 }
 
 rm -rf "$RESULTS"

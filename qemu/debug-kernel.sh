@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
-# debug-kernel.sh [VARIABLE=VALUE...]
+# debug-kernel.sh [FOLDER [VARIABLE=VALUE...]]
 #
 # Builds the debug kernel (qemu/kernel.config and qemu/debug.config on top of allnoconfig) from Debian's linux-source
 # package, once: it is kept in the cache, named after the package's version and the two files. Then builds our module
-# against it, in build/debug, which leaves the module for the stock kernel alone. Variables go to the module's make:
-# GCOV_PROFILE=y makes it count its lines.
+# against it, in a folder below build (default: debug), which leaves the module for the stock kernel alone, and there the
+# module with planted bugs that tests the detectors. Variables go to the modules' make.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -92,16 +92,21 @@ kernel()
 	say "the kernel is in $dest"
 }
 
-# A file is replaced only if it differs, and then is newer than what was made of it: only what has changed since the last
-# call is compiled again. Debugging information stays on this side: addr2line finds the line of a splat with it.
-module()
+# copy_sources FOLDER...: a file is replaced only if it differs, and then is newer than what was made of it: only what has
+# changed since the last call is compiled again. Debugging information stays on this side: addr2line finds the line of a
+# splat with it.
+copy_sources()
 {
-	local copy=$top/build/debug file
+	local file
 	while read -r file; do
 		cmp -s "$top/$file" "$copy/$file" || install -D -m 644 "$top/$file" "$copy/$file"
-	done < <(cd "$top" && find kernel uapi -type f \( -name '*.[ch]' -o -name Kbuild -o -name Makefile \) ! -name '*.mod.c')
-	make -s -C "$copy/kernel" -j"$jobs" KDIR="$dest/build" KCFLAGS=-g "$@"
+	done < <(cd "$top" && find "$@" -type f \( -name '*.[ch]' -o -name Kbuild \) ! -name '*.mod.c')
 }
 
+make_module() { make -s -C "$dest/build" M="$copy/$1" -j"$jobs" KCFLAGS=-g "${@:2}" modules; }
+
 kernel
-module "$@"
+copy=$top/build/${1:-debug}
+copy_sources kernel uapi qemu/test/planted
+make_module kernel "${@:2}"
+make_module qemu/test/planted

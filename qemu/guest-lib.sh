@@ -27,8 +27,6 @@ rig_ask()
 	[ "$status" = ok ]
 }
 
-rig_wait() { rig_ask wait "$1"; }
-
 begin()
 {
 	echo "rig: test: $*" >/dev/kmsg
@@ -138,7 +136,7 @@ rig_unload()
 {
 	[ -d /sys/module/rds_sockets ] || return 0
 	begin unload
-	grep '\[rds_sockets\]' /proc/kallsyms >/tmp/rig.symbols
+	grep '\[rds_sockets\]' /proc/kallsyms >>/run/rig.symbols
 	wait_for 20 rds_unused
 	if rmmod rds_sockets; then
 		pass unload
@@ -149,4 +147,17 @@ rig_unload()
 }
 
 # Only a debug kernel can tell.
-rig_leaks() { [ ! -e /sys/kernel/debug/kmemleak ] || check leaks /usr/bin/python3 /rds/qemu/leaks.py /tmp/rig.symbols; }
+rig_leaks() { [ ! -e /sys/kernel/debug/kmemleak ] || check leaks /usr/bin/python3 /rds/qemu/leaks.py /run/rig.symbols; }
+
+# Line counts of a module made for that. Those of a module that is gone are kept by the kernel.
+rig_coverage()
+{
+	local counts=/sys/kernel/debug/gcov file
+	[ -d "$counts" ] || return 0
+	cd "$counts" || return
+	find . -name '*.gcda' | while read -r file; do
+		mkdir -p "/tmp/gcov/${file%/*}"
+		cat "$file" >"/tmp/gcov/$file" # a copy by size would be empty
+	done
+	[ ! -d /tmp/gcov ] || tar -czf /tmp/gcov.tgz -C /tmp/gcov . && save /tmp/gcov.tgz
+}

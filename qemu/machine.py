@@ -23,6 +23,17 @@ SPLAT = re.compile(
 ANNOUNCEMENT = re.compile(r"rig: test: (.*)")
 
 
+def splats(console):
+    """Yields (test, line) for each bad line of a console."""
+    test = ""
+    for line in open(console, errors="replace"):
+        announced = ANNOUNCEMENT.search(line)
+        if announced:
+            test = announced[1].strip()
+        elif SPLAT.search(line):
+            yield test, line.strip()
+
+
 def end_with_parent():
     """An orphaned VM would eat half the machine for ever."""
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
@@ -41,6 +52,7 @@ class Machine:
         self.link_path = os.path.join(sockets, f"{role}.link")
         self.link_peer = os.path.join(sockets, "b.link" if role == "a" else "a.link")
         self.boot = 0
+        self.test = None
         self.process = None
         self.port = None
         self.listener = None
@@ -50,7 +62,7 @@ class Machine:
     def start(self, initrd):
         self.boot += 1
         self.pending = b""
-        self.state = "booting"  # booting, running, ended, over; killed
+        self.state = "booting"  # booting, running, ended, between (tests), over; killed
         self.current = ""
         self.results = 0
         self.waiting = None
@@ -98,13 +110,8 @@ class Machine:
 
     def splat(self):
         """First bad line of the console, with the test that was running then; None if there is none."""
-        test = ""
-        for line in open(self.console, errors="replace"):
-            announced = ANNOUNCEMENT.search(line)
-            if announced:
-                test = announced[1].strip()
-            elif SPLAT.search(line):
-                return f"{line.strip()}{f' (during {test})' if test else ''}"
+        for test, line in splats(self.console):
+            return f"{line}{f' (during {test})' if test else ''}"
         return None
 
 
@@ -127,9 +134,11 @@ def qemu_base(options, initrd, role, boot):
     kernel = os.path.join(options.kernel, "vmlinux")
     if not os.path.exists(kernel):
         kernel = os.path.join(options.kernel, "vmlinuz")
+    # ACPI of "pc" tells interrupts by programs, which take the debug kernel half a minute for each device.
+    chipset = "q35" if options.debug else "pc"
     return [
         "qemu-system-x86_64", "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
-        "-machine", "pc", "-accel", options.accel, "-cpu", "max", "-m", str(options.memory), "-smp", str(options.cpus),
+        "-machine", chipset, "-accel", options.accel, "-cpu", "max", "-m", str(options.memory), "-smp", str(options.cpus),
         "-kernel", kernel, "-initrd", initrd, "-append", kernel_command_line(options, role, boot),
         "-device", "virtio-rng-pci",
     ]

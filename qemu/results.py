@@ -32,8 +32,8 @@ class Results:
         self.allowed = allowed_skips()
         self.file = open(os.path.join(folder, "results"), "w")
 
-    def add(self, verdict, name, reason="", who=""):
-        label = f"{self.run}{who}: {name}" if name else f"{self.run}{who}"
+    def add(self, verdict, name, reason="", who="", run=""):
+        label = f"{run or self.run}{who}{f': {name}' if name else ''}"
         if verdict == "skip" and not any(fnmatch.fnmatchcase(label, pattern) for pattern in self.allowed):
             verdict, reason = "fail", f"skipped, and qemu/allowed-skips does not list it: {reason}"
         self.count[verdict] += 1

@@ -19,10 +19,12 @@ KILL_GRACE_SECONDS = 20
 
 
 class Run:
-    """One run of one VM or two, from boot to verdict."""
+    """One run of one VM or two, from boot to verdict: one test or several, one after the other."""
 
-    def __init__(self, options, folder, record, initrd, sockets):
+    def __init__(self, options, tests, folder, record, initrd, sockets):
         self.options = options
+        self.tests = tests
+        self.begun = []  # when each test began
         self.folder = folder
         self.record = record
         self.initrd = initrd
@@ -55,7 +57,8 @@ class Run:
 
     def result(self, verdict, machine, name, reason=""):
         machine.results += 1
-        self.record.add(verdict, name, reason, self.who(machine))
+        run = machine.test.name if machine.test else self.record.run
+        self.record.add(verdict, name, reason, self.who(machine), run)
 
     def peer(self, machine):
         return next((m for m in self.machines if m is not machine), None)
@@ -78,9 +81,22 @@ class Run:
             raise Rig(f"VM {machine.role} sent what nobody understands: {words!r}")
         handler(machine, *rest)
 
-    def on_hello(self, machine, _boot):
+    def on_test(self, machine, number):
+        """It begins with the next test."""
+        number = int(number)
         machine.state = "running"
-        machine.deadline = time.monotonic() + self.options.timeout
+        machine.test = self.tests[number]
+        machine.current = ""
+        machine.results = 0
+        machine.deadline = time.monotonic() + machine.test.timeout
+        if number == len(self.begun):
+            self.begun.append(time.monotonic())
+            self.values.clear()
+
+    def on_tests_ended(self, machine):
+        """What follows is not one test's affair."""
+        machine.test = None
+        machine.deadline = time.monotonic() + UNLOAD_SECONDS * self.options.slower
 
     def on_begin(self, machine, name):
         machine.current = name
@@ -95,12 +111,12 @@ class Run:
         self.result("skip", machine, name, reason)
 
     def on_end(self, machine, code):
+        """It waits for the other one: both leave a test at the same time, so that neither misses the other's end."""
         machine.state = "ended"
         machine.deadline = None
+        machine.waiting = ("end", "")
         if code != "0":
             self.result("fail", machine, "script", f"ended with exit code {code}")
-        elif not machine.results and not any(m.results for m in self.machines):
-            self.result("fail", machine, "script", "reported no result")
 
     def on_bye(self, machine):
         machine.state = "over"
@@ -115,14 +131,13 @@ class Run:
     def on_get(self, machine, key):
         machine.waiting = ("get", key)
 
-    def on_wait(self, machine, what):
-        machine.waiting = ("wait", what)
-
     def on_peer(self, machine, what):
         peer = self.peer(machine)
         if not peer:
             machine.answer("gone", "there is no other VM")
             return
+        if len(self.tests) > 1:
+            raise Rig(f"{machine.test.name} ends the other VM and does not say '# alone:'")
         self.stop(peer, "killed")
         if what == "reboot":
             self.start(peer)
@@ -157,11 +172,20 @@ class Run:
         elif kind == "sync" and peer and peer.waiting == machine.waiting:
             peer.answer("ok")
             machine.answer("ok")
-        elif kind == "wait" and gone:
-            machine.answer("ok")
-            machine.deadline = time.monotonic() + UNLOAD_SECONDS * self.options.slower
-        elif kind != "wait" and gone:
+        elif kind == "end" and gone:
+            self.leave_test(machine, peer)
+        elif kind != "end" and gone:
             machine.answer("gone", "the other VM has ended")
+
+    def leave_test(self, *machines):
+        """From now on the end of this test does not stand for that of the next."""
+        if not any(machine.results for machine in self.machines):
+            self.result("fail", machines[0], "script", "reported no result")
+        for machine in machines:
+            if machine and machine.waiting == ("end", ""):
+                machine.answer("ok")
+                machine.deadline = time.monotonic() + UNLOAD_SECONDS * self.options.slower
+                machine.state = "ended" if machine.test is self.tests[-1] else "between"
 
     # -- the loop ---------------------------------------------------------------------------------------------------
 
@@ -189,7 +213,7 @@ class Run:
         elif machine.deadline and time.monotonic() > machine.deadline:
             if machine.state != "over":
                 what = {"booting": "the VM did not start its script", "running": "the script did not end",
-                        "ended": "unloading did not end"}[machine.state]
+                        "ended": "unloading did not end", "between": "the next test did not begin"}[machine.state]
                 self.give_up(machine, f"time is up: {what}")
             self.stop(machine, "killed")
 
@@ -209,12 +233,20 @@ class Run:
                 self.watch(machine)
             self.settle()
 
+    def durations(self):
+        """Yields (test, seconds)"""
+        ends = [*self.begun[1:], self.ended]
+        return ((test, end - begin) for test, begin, end in zip(self.tests, self.begun, ends))
+
     def execute(self):
         try:
             self.loop()
         finally:
             for machine in self.machines:
                 self.stop(machine, "killed")
+        self.ended = time.monotonic()
+        for test in self.tests[len(self.begun):]:
+            self.record.add("fail", "", "did not begin", run=test.name)
         for machine in self.machines:
             splat = machine.splat()
             if splat and not self.failed:

@@ -43,19 +43,22 @@ each_test()
 
 for_this_kernel() { [[ " $(header "$1" kernels || echo stock debug) " == *" $KERNEL "* ]]; }
 
-# vm_test NAME PATH: a run that ends without a result must be counted, too.
-vm_test()
+# run NAME RUN.SH-ARGUMENTS: a run that ends without a result must be counted, too.
+run()
 {
 	local name=$1 folder=$RESULTS/${1//\//.}
 	shift
 	[ "$KERNEL" = stock ] || set -- --debug "$@"
 	qemu/run.sh "${run_options[@]}" "$@" && return
-	cat "$folder"/results "$folder".*/results 2>/dev/null | grep -q '^fail' && return
+	cat "$folder"*/results 2>/dev/null | grep -q '^fail' && return
 	mkdir -p "$folder"
 	printf 'fail\t%s\tthe run gave no result\n' "$name" >>"$folder/results"
 }
 
-# The programs that selftests/Makefile lists, all in one VM.
+# vm_test NAME PATH: in machines of its own
+vm_test() { run "$1" --name "$@"; }
+
+# selftests COMMAND...: COMMAND NAME SCRIPT, which runs the programs that selftests/Makefile lists
 selftests()
 {
 	local script=$RESULTS/selftests.sh name program
@@ -69,7 +72,7 @@ selftests()
 		done
 		echo "true"
 	} >"$script"
-	"$@" "$name" --name "$name" "$script"
+	"$@" "$name" "$script"
 }
 
 # One VM leaves a core free most of the time: two such tests run side by side.
@@ -81,14 +84,40 @@ beside()
 	"$@" &
 }
 
-# Every test on KERNEL that the patterns name.
+one_vm() { selftests "$@"; each_test 'vm/*.sh' "$@"; }
+two_vms() { each_test 'vm2/*/' "$@"; }
+
+# Every test that the patterns name, each in machines of its own
 vm_tests()
 {
-	selftests beside vm_test
-	each_test 'vm/*.sh' beside vm_test
+	one_vm beside vm_test
 	wait
-	each_test 'vm2/*/' vm_test
+	two_vms vm_test
 }
 
-# any_vm_test: whether vm_tests has anything to do
-any_vm_test() { [ -n "$(selftests echo; each_test 'vm/*.sh' echo; each_test 'vm2/*/' echo)" ]; }
+# Collects NAME=PATH
+members=()
+member() { members+=("$1=$2"); }
+
+# batch NAME NAME=PATH...
+batch() { [ $# = 1 ] || run "$1" --batch --name "$@"; }
+
+# The debug kernel's boot and the search for leaks cost more than most tests: there, tests share machines.
+vm_tests_together()
+{
+	local i odd=() even=()
+	members=()
+	one_vm member
+	for ((i = 0; i < ${#members[@]}; i++)); do
+		if ((i % 2)); then odd+=("${members[i]}"); else even+=("${members[i]}"); fi
+	done
+	batch "$(test_name one-vm-1)" "${even[@]}" &
+	batch "$(test_name one-vm-2)" "${odd[@]}" &
+	wait
+	members=()
+	two_vms member
+	batch "$(test_name two-vms)" "${members[@]}"
+}
+
+# any_vm_test: whether there is anything to do
+any_vm_test() { [ -n "$(one_vm echo; two_vms echo)" ]; }

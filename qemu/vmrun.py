@@ -4,7 +4,9 @@
 
 import argparse
 import collections
+import copy
 import glob
+import itertools
 import os
 import re
 import shlex
@@ -40,6 +42,7 @@ class Script:
         self.path = path
         self.modules = []
         self.append = []
+        self.alone = False
         self.settings = {}
         self.variants = {"debug": [], "soak": []}
         try:
@@ -49,7 +52,7 @@ class Script:
         for line in lines:
             if line and not line.startswith("#"):
                 break
-            header = re.match(rf"# (modules|append|debug|soak|{'|'.join(SETTINGS)}):\s*(.*?)\s*$", line)
+            header = re.match(rf"# (modules|append|alone|debug|soak|{'|'.join(SETTINGS)}):\s*(.*?)\s*$", line)
             if header:
                 self.take(header[1], header[2])
 
@@ -58,30 +61,46 @@ class Script:
             self.modules.append(value.split())
         elif name == "append":
             self.append.append(value)
+        elif name == "alone":
+            self.alone = True
         elif name in self.variants:
             self.variants[name] += value.split()
         else:
             self.settings[name] = int(value)
 
 
-def environment(options):
+def lines(*variables):
+    return "".join(f"{name}={shlex.quote(str(value))}\n" for name, value in variables)
+
+
+def machine_environment(options):
+    return lines(("VMS", options.vms), ("MTU", options.mtu), ("SHELL_ONLY", int(options.shell)),
+                 ("KERNEL", "debug" if options.debug else "stock"))
+
+
+def test_environment(options):
     modules = (options.modules * 2)[:2]
-    rig = (("VMS", options.vms), ("MODULE_A", modules[0]), ("MODULE_B", modules[1]), ("MTU", options.mtu),
-           ("SHELL_ONLY", int(options.shell)), ("KERNEL", "debug" if options.debug else "stock"), ("SEED", options.seed))
-    return "".join(f"{name}={shlex.quote(str(value))}\n" for name, value in (*rig, *options.variables.items()))
+    return lines(("TEST", options.name), ("MODULE_A", modules[0]), ("MODULE_B", modules[1]), ("SEED", options.seed),
+                 *options.variables.items())
 
 
-def build_initrd(options, work):
-    """Base, overlay and this run's own files, one after the other."""
+def write(folder, name, text):
+    path = os.path.join(folder, name)
+    with open(path, "w") as out:
+        out.write(text)
+    return path
+
+
+def build_initrd(options, tests, work):
+    """Base, overlay and this run's own files, one after the other. Guests run what is in /rds/run/0, /rds/run/1, ..."""
     base = initramfs.base(options.kernel, os.path.join(options.cache, "initramfs"))
-    env = os.path.join(work, "env")
-    with open(env, "w") as out:
-        out.write(environment(options))
-    extra = {"run/env": env}
+    extra = {"run/env": write(work, "env", machine_environment(options))}
     for module in glob.glob(os.path.join(options.ours, "*.ko")):
         extra[f"kernel/{os.path.basename(module)}"] = module
-    for role, script in zip("ab", options.scripts):
-        extra[f"run/script-{role}"] = script
+    for number, test in enumerate(tests):
+        extra[f"run/{number}/env"] = write(work, f"env.{number}", test_environment(test))
+        for role, script in zip("ab", test.scripts):
+            extra[f"run/{number}/script-{role}"] = script
     overlay = os.path.join(work, "overlay.cpio")
     initramfs.overlay(base, overlay, extra)
     initrd = os.path.join(work, "initrd")
@@ -95,28 +114,35 @@ def build_initrd(options, work):
 
 def shell(options):
     with tempfile.TemporaryDirectory(prefix="rig.") as work:
-        initrd = build_initrd(options, work)
+        initrd = build_initrd(options, [options], work)
         return subprocess.call(machine.qemu_base(options, initrd, "a", 1) + machine.qemu_link(options)
                                + ["-serial", "mon:stdio"])
 
 
-def run_once(options, name):
+def run_together(tests, name):
+    """Runs tests, whose machines must be alike, one after the other in the same machines."""
+    options = copy.copy(tests[0])
+    options.memory = max(test.memory for test in tests)
     folder = results.run_folder(name, options.results)
     record = results.Results(folder, name)
     # Socket paths have room for some 100 characters: the folder is in /tmp, wherever the checkout is.
     locks = slots.take(options.cache, options.vms)
     with tempfile.TemporaryDirectory(prefix="rig.") as work:
         began = time.monotonic()
-        session.Run(options, folder, record, build_initrd(options, work), work).execute()
+        run = session.Run(options, tests, folder, record, build_initrd(options, tests, work), work)
+        run.execute()
     for lock in locks:
         lock.close()
+    for test, seconds in run.durations() if len(tests) > 1 else []:
+        print(f"# {test.name}: {seconds:.0f} s")
     print(f"# {name}: {time.monotonic() - began:.0f} s, logs in {os.path.relpath(folder)}", flush=True)
     return record.count
 
 
 def arguments():
     parser = argparse.ArgumentParser(prog="qemu/run.sh", description="Run guest scripts in one VM or two; see qemu/README.md.")
-    parser.add_argument("scripts", nargs="*", metavar="SCRIPT", help="one guest script, or two, or a folder with a.sh and b.sh")
+    parser.add_argument("scripts", nargs="*", metavar="SCRIPT",
+                        help="one guest script, or two, or a folder with a.sh and b.sh")
     parser.add_argument("--modules", help="ours, stock or none; for two VMs A,B (default: the script's header)")
     parser.add_argument("--name", help="name of the run and of its results folder (default: from the script)")
     for setting, what in SETTINGS.items():
@@ -131,6 +157,8 @@ def arguments():
     # A /dev/kvm that exists need not work, and results should not depend on the machine: TCG unless asked otherwise.
     parser.add_argument("--accel", default="tcg", help="QEMU's accelerator (default: tcg)")
     parser.add_argument("--results", default=results.FOLDER, help="folder for logs")
+    parser.add_argument("--batch", action="store_true",
+                        help="each SCRIPT, or NAME=SCRIPT, is a test; those whose machines are alike share them")
     parser.add_argument("--shell", action="store_true", help="no script: a shell on this terminal")
     return parser.parse_args()
 
@@ -150,52 +178,67 @@ def split_word(word):
     return name, value
 
 
-def complete(options):
-    """Fills in what the command line left open; returns the module combinations to run."""
+def set_up(options):
+    """What is the same for all tests of this call."""
     options.cache = kernel_env("cache")
     options.kernel = options.kernel or kernel_env("debug" if options.debug else "kernel")
     options.ours = options.module or os.path.join(TOP, "build/debug/kernel" if options.debug else "kernel")
     options.slower = DEBUG_SLOWER if options.debug else 1
     if not os.path.isdir(options.kernel):
         raise Rig(f"no kernel in {options.kernel}; run 'make {'debug-kernel' if options.debug else 'setup'}'")
-    if len(options.scripts) == 1 and os.path.isdir(options.scripts[0]):
-        options.scripts = [os.path.join(options.scripts[0], f"{role}.sh") for role in "ab"]
-    if len(options.scripts) > 2 or bool(options.scripts) == options.shell:
-        raise Rig("give one guest script, or two, or --shell")
-    options.vms = max(1, len(options.scripts))
-    scripts = [Script(path) for path in options.scripts]
+
+
+def scripts_of(path):
+    return [os.path.join(path, f"{role}.sh") for role in "ab"] if os.path.isdir(path) else [path]
+
+
+def tests_of(options, scripts, name=""):
+    """Fills in what the command line left open; returns the options of each test, one for each combination of modules."""
+    options = copy.copy(options)
+    options.scripts = scripts
+    options.vms = max(1, len(scripts))
+    script = Script(scripts[0]) if scripts else None
     settings = {"timeout": 120, "memory": 1024, "cpus": 2 if options.vms == 1 else 1, "mtu": 9000}
     words = options.env
-    if scripts:
-        settings.update(scripts[0].settings)
-        words = variant_words(options, scripts[0]) + words
-        options.append = " ".join(scripts[0].append + [options.append])
+    if script:
+        settings.update(script.settings)
+        words = variant_words(options, script) + words
+        options.append = " ".join(script.append + [options.append])
+        options.alone = script.alone
     options.variables = {}
-    for name, value in map(split_word, words):
-        if name in SETTINGS:
-            settings[name] = int(value)
+    for variable, value in map(split_word, words):
+        if variable in SETTINGS:
+            settings[variable] = int(value)
         else:
-            options.variables[name] = value
+            options.variables[variable] = value
     for key, value in settings.items():
         if getattr(options, key) is None:
             setattr(options, key, value)
     if options.debug:
         options.timeout *= DEBUG_SLOWER
         options.memory += DEBUG_MEBIBYTES
-    if options.modules:
-        return [options.modules.split(",")]
-    return (scripts[0].modules if scripts else None) or [["ours"]]
+    combinations = [options.modules.split(",")] if options.modules else (script and script.modules) or [["ours"]]
+    return [with_modules(options, modules, name) for modules in combinations]
 
 
-def run_name(options, modules):
-    if options.name:
-        return options.name
-    path = os.path.realpath(options.scripts[0])
-    path = os.path.relpath(path, TOP) if path.startswith(TOP + "/") else os.path.basename(path)
-    path = re.sub(r"^selftests/|\.sh$|/a\.sh$", "", path)
-    path = re.sub(r"/a$", "", path) if options.vms == 2 else path
-    path = f"debug/{path}" if options.debug else path
-    return path if set(modules) == {"ours"} else f"{path}.{'-'.join(modules)}"
+def with_modules(options, modules, name):
+    options = copy.copy(options)
+    check_modules(options, modules)
+    options.name = run_name(options, modules, name)
+    options.modules = modules
+    return options
+
+
+def run_name(options, modules, name):
+    given = name or options.shell
+    if not given:
+        path = os.path.realpath(options.scripts[0])
+        path = os.path.relpath(path, TOP) if path.startswith(TOP + "/") else os.path.basename(path)
+        name = re.sub(r"^selftests/|\.sh$|/a\.sh$", "", path)
+        name = re.sub(r"/a$", "", name) if options.vms == 2 else name
+        name = f"debug/{name}" if options.debug else name
+    exact = set(modules) == {"ours"} or (given and options.modules)
+    return name if exact else f"{name}.{'-'.join(modules)}"
 
 
 def check_modules(options, modules):
@@ -206,17 +249,38 @@ def check_modules(options, modules):
         raise Rig(f"{ours} does not exist; run 'make{' debug-kernel' if options.debug else ''}' first")
 
 
+def kind(test):
+    """Tests with the same can run in the same machines."""
+    return test.vms, test.cpus, test.mtu, test.append
+
+
+def batches(tests):
+    """Yields lists of tests that can share machines. The order of tests that share them is kept."""
+    yield from ([test] for test in tests if test.alone)
+    sharing = sorted((test for test in tests if not test.alone), key=kind)
+    yield from (list(group) for _, group in itertools.groupby(sharing, kind))
+
+
+def wanted_tests(options):
+    if options.batch:
+        members = [member.rpartition("=") for member in options.scripts]
+        return [test for name, _, path in members for test in tests_of(options, scripts_of(path), name)]
+    scripts = scripts_of(options.scripts[0]) if len(options.scripts) == 1 else options.scripts
+    if len(scripts) > 2 or bool(scripts) == options.shell:
+        raise Rig("give one guest script, or two, or --shell")
+    return tests_of(options, scripts, options.name)
+
+
 def main():
     options = arguments()
-    combinations = complete(options)
-    for modules in combinations:
-        check_modules(options, modules)
+    set_up(options)
+    tests = wanted_tests(options)
+    if options.shell:
+        return shell(tests[0])
     count = collections.Counter()
-    for modules in combinations:
-        options.modules = modules
-        if options.shell:
-            return shell(options)
-        count += run_once(options, run_name(options, modules))
+    for number, batch in enumerate(batches(tests) if options.batch else ([test] for test in tests)):
+        name = f"{options.name}.{number}" if len(batch) > 1 else batch[0].name
+        count += run_together(batch, name)
     print(f"{count['pass']} passed, {count['fail']} failed, {count['skip']} skipped")
     return 0 if count["pass"] and not count["fail"] else 1
 

@@ -1,14 +1,21 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-"""Tests of the rig itself, in TAP: guest scripts that must be found to have failed, and why."""
+"""rig.py [--debug]: tests of the rig itself, in TAP: guest scripts that must be found to have failed, and why.
 
+With --debug: that the debug kernel finds one bug of each kind (qemu/test/planted), and that such a test fails.
+"""
+
+import collections
 import os
 import re
 import subprocess
 import sys
 import tempfile
 
-RUN = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "run.sh")
+QEMU = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+RUN = os.path.join(QEMU, "run.sh")
+sys.path.insert(0, QEMU)
+import machine  # noqa: E402
 
 # Name, guest scripts, options, patterns that the report must show.
 CASES = [
@@ -31,6 +38,41 @@ CASES = [
 ]
 
 
+# On the debug kernel, with planted.ko.
+DEBUG_CASES = [
+    ("a_report_of_kasan_ends_the_test", ["begin bad; insmod kernel/planted.ko bug=use_after_free; sleep 60"], [],
+     [r"^FAIL .*the VM ended by itself in test 'bad'.*console: .*KASAN: .*use-after-free"]),
+]
+DEBUG_OPTIONS = ["--debug", "--module", os.path.join(os.path.dirname(QEMU), "build/debug/qemu/test/planted")]
+
+# All in one VM: what the console must show of each. Lockdep ends with its first report, and with any of KASAN's; a module
+# that never finishes loading is the last one. What was dropped is looked for after the script.
+PLANTED = {
+    "sleep_under_spinlock": r"BUG: scheduling while atomic",
+    "locks_in_both_orders": r"possible circular locking dependency",
+    "put_too_many": r"refcount_t:",
+    "freed_while_active": r"ODEBUG: free active",
+    "use_after_free": r"KASAN: .*use-after-free",
+    "missing_length_check": r"KASAN: slab-out-of-bounds",
+    "double_free": r"KASAN: double-free",
+    "lost_wakeup": r"blocked for more than",
+    "leaks": r"kmemleak: 1 new suspected",
+}
+PLANT = f"""
+echo 0 >/proc/sys/kernel/panic_on_warn
+echo 5 >/proc/sys/kernel/hung_task_timeout_secs
+plant() {{ insmod kernel/planted.ko bug=$1 && rmmod planted; }}
+hangs() {{ dmesg | grep -q 'blocked for more'; }}
+for bug in dropped_put {' '.join(list(PLANTED)[:-2])}; do
+	check $bug plant $bug
+done
+begin lost_wakeup
+insmod kernel/planted.ko bug=lost_wakeup &
+wait_for 100 hangs
+true
+"""
+
+
 def run(folder, name, scripts, options):
     paths = []
     for role, text in zip("ab", scripts):
@@ -43,21 +85,45 @@ def run(folder, name, scripts, options):
     return done.returncode, done.stdout
 
 
-def main():
-    print(f"1..{len(CASES)}")
-    bad = 0
+def run_case(folder, name, scripts, options, patterns):
+    """Returns why the case failed; nothing if it did not."""
+    code, report = run(folder, name, scripts, options)
+    missing = [p for p in patterns if not re.search(p, report, re.M)]
+    expected_code = 0 if any("0 failed" in p for p in patterns) else 1
+    return f"{report}exit code {code}, not found: {missing}" if missing or code != expected_code else ""
+
+
+def run_planted(folder):
+    """Yields (name, why it failed) for each planted bug, and one for the rig's verdict."""
+    _, report = run(folder, "planted", [PLANT], [*DEBUG_OPTIONS, "--append", "kasan_multi_shot"])
+    found = collections.defaultdict(list)
+    for test, line in machine.splats(os.path.join(folder, "planted/a.console")):
+        found[test].append(line)
+    for bug, pattern in PLANTED.items():
+        seen = re.search(pattern, "\n".join(found[bug]))
+        yield f"the_debug_kernel_finds_{bug}", "" if seen else f"{report}the console shows {found[bug]}"
+    judged = re.search("^FAIL .*leaks", report, re.M) and re.search("^FAIL .*kernel log", report, re.M)
+    yield "the_run_fails_for_them", "" if judged else report
+
+
+def outcomes(folder, debug):
+    """Yields (name, why it failed)."""
+    for name, scripts, options, patterns in DEBUG_CASES if debug else CASES:
+        yield name, run_case(folder, name, scripts, options + (DEBUG_OPTIONS if debug else []), patterns)
+    if debug:
+        yield from run_planted(folder)
+
+
+def main(debug):
+    number = bad = 0
     with tempfile.TemporaryDirectory() as folder:
-        for number, (name, scripts, options, patterns) in enumerate(CASES, 1):
-            code, report = run(folder, name, scripts, options)
-            missing = [p for p in patterns if not re.search(p, report, re.M)]
-            expected_code = 0 if any("0 failed" in p for p in patterns) else 1
-            good = not missing and code == expected_code
-            bad += not good
-            if not good:
-                print("".join(f"# {line}\n" for line in report.splitlines()), end="")
-                print(f"# exit code {code}, not found: {missing}")
-            print(f"{'ok' if good else 'not ok'} {number} - {name}", flush=True)
+        for name, reason in outcomes(folder, debug):
+            number += 1
+            bad += bool(reason)
+            print("".join(f"# {line}\n" for line in reason.splitlines()), end="")
+            print(f"{'not ok' if reason else 'ok'} {number} - {name}", flush=True)
+    print(f"1..{number}")
     return 1 if bad else 0
 
 
-sys.exit(main())
+sys.exit(main(sys.argv[1:] == ["--debug"]))

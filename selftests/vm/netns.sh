@@ -3,6 +3,8 @@
 # Network namespaces come and go under loopback traffic (D63); our slab caches end as they began.
 #
 # timeout: 300
+# debug: ROUNDS=5
+# soak: timeout=1200 ROUNDS=100
 . /rds/selftests/lib.sh
 cd /rds/selftests || exit
 
@@ -17,7 +19,7 @@ traffic_in()
 four_at_once()
 {
 	local i round failed=0
-	for ((round = 0; round < 20; round++)); do
+	for ((round = 0; round < ${ROUNDS:-20}; round++)); do
 		for i in 1 2 3 4; do
 			ip netns add "n$i" || return
 			traffic_in "n$i" &
@@ -55,5 +57,5 @@ slabs_settle()
 shrink_slabs
 our_slabs | tee /tmp/before
 check "slab caches of ours can be seen" grep -q rds_sockets_conn /tmp/before
-check "four namespaces with traffic, 20 times" four_at_once
+check "four namespaces with traffic, again and again" four_at_once
 check "slab objects are as before" slabs_settle

@@ -7,6 +7,8 @@
 # The time-out is for machines with other things to do; when nothing moves for two minutes, the recorder ends by itself.
 #
 # timeout: 1200
+# debug: MESSAGES=15000
+# soak: timeout=3000 MESSAGES=100000
 . /rds/selftests/vm2/lib.sh
 
 # Seconds for which the link is down, in turn. A connection survives two seconds, by retransmission on its queue pair.
