@@ -33,9 +33,14 @@
 
 #include "kselftest_harness.h"
 
-/* Long enough for a first connection over rxe on an emulated CPU. */
-#define RDS_WAIT_MS	20000
-#define RDS_SLOW_TEST	150	/* seconds, for TEST_F_TIMEOUT */
+/*
+ * Long enough for a first connection over rxe on an emulated CPU, with all of a debug kernel's checks. Nothing waits for so
+ * long unless a test fails.
+ */
+#define RDS_WAIT_MS	60000
+#define RDS_SLOW_TEST	450	/* seconds, for TEST_F_TIMEOUT */
+#undef TEST_TIMEOUT_DEFAULT
+#define TEST_TIMEOUT_DEFAULT 120
 #define RDS_MAX_MSG	(1024 * 1024)
 #define RDS_MAX_STATUS	32
 #define NOBODY		65534
