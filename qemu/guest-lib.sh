@@ -96,7 +96,7 @@ setup_rxe()
 {
 	modprobe -a crc32_generic rdma_rxe rdma_ucm ib_uverbs || return
 	rdma link show rxe0/1 >/dev/null 2>&1 || rdma link add rxe0 type rxe netdev eth0 || return
-	wait_for 10 rxe_active
+	wait_for 60 rxe_active
 }
 
 rxe_active() { rdma link show rxe0/1 2>/dev/null | grep -q 'state ACTIVE'; }
@@ -137,11 +137,11 @@ rig_unload()
 	[ -d /sys/module/rds_sockets ] || return 0
 	begin unload
 	grep '\[rds_sockets\]' /proc/kallsyms >>/run/rig.symbols
-	wait_for 20 rds_unused
+	wait_for 60 rds_unused
 	if rmmod rds_sockets; then
 		pass unload
 	else
-		fail unload "rmmod refused: $(cat /sys/module/rds_sockets/refcnt) references after 20 s"
+		fail unload "rmmod refused: $(cat /sys/module/rds_sockets/refcnt) references after 60 s"
 		ps -o pid,args
 	fi
 }
