@@ -159,5 +159,6 @@ rig_coverage()
 		mkdir -p "/tmp/gcov/${file%/*}"
 		cat "$file" >"/tmp/gcov/$file" # a copy by size would be empty
 	done
-	[ ! -d /tmp/gcov ] || tar -czf /tmp/gcov.tgz -C /tmp/gcov . && save /tmp/gcov.tgz
+	[ -d /tmp/gcov ] || return 0
+	tar -czf /tmp/gcov.tgz -C /tmp/gcov . && save /tmp/gcov.tgz
 }

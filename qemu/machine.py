@@ -134,9 +134,11 @@ def qemu_base(options, initrd, role, boot):
     kernel = os.path.join(options.kernel, "vmlinux")
     if not os.path.exists(kernel):
         kernel = os.path.join(options.kernel, "vmlinuz")
+    # ACPI of "pc" tells interrupts by programs, which take the debug kernel half a minute for each device.
+    chipset = "q35" if options.debug else "pc"
     return [
         "qemu-system-x86_64", "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
-        "-machine", "pc", "-accel", options.accel, "-cpu", "max", "-m", str(options.memory), "-smp", str(options.cpus),
+        "-machine", chipset, "-accel", options.accel, "-cpu", "max", "-m", str(options.memory), "-smp", str(options.cpus),
         "-kernel", kernel, "-initrd", initrd, "-append", kernel_command_line(options, role, boot),
         "-device", "virtio-rng-pci",
     ]

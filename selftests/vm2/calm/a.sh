@@ -4,6 +4,6 @@
 # unchanged. vm2/flap is the same with a link that goes down and up.
 #
 # timeout: 300
-# debug: MESSAGES=2500
+# kernels: stock
 . /rds/selftests/vm2/lib.sh
 record $((${MESSAGES:-5000} / 2)) 200

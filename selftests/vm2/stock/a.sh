@@ -3,6 +3,7 @@
 # Our module and the distribution's, each on either machine: messages, pings, RDMA and congestion with either side asking;
 # keys of ours that the stock module uses; many messages in both directions.
 #
+# kernels: stock
 # modules: ours stock
 # modules: stock ours
 # timeout: 1200

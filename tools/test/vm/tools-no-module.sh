@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 # Without a module, and with Debian's own, which registers no memory before a connection: a sentence, not a riddle.
+# kernels: stock
 # modules: none
 says()
 {

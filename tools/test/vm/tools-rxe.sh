@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 # rds-get and rds-serve between two addresses of one soft-RoCE device: the whole way over the fabric.
+# kernels: stock
+# soak: timeout=1200
 # modules: ours
 # timeout: 600
 # memory: 2048

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
 # librds, the Python package and the examples on rds_sockets: over the loopback and over soft-RoCE.
+# kernels: stock
+# soak: timeout=1200
 # modules: ours
 # timeout: 1200
 cd userlib || exit 1

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
 # Plain messages by librds and the Python package on the distribution's own rds module.
+# kernels: stock
 # modules: stock
 # timeout: 600
 cd userlib || exit 1

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 # Files from one machine to the other: digests, copies, a link that breaks, and a server that goes away in the middle.
+# kernels: stock
+# soak: timeout=1200
 # modules: ours ours
 # timeout: 600
 # memory: 1536
