@@ -50,9 +50,9 @@ on_stock_kernel()
 on_debug_kernel()
 {
 	KERNEL=debug
-	wanted debug/rig || any_vm_test || return
+	any_vm_test || { all_on_debug && wanted debug/rig; } || return
 	host_test debug/build make debug-kernel || return
-	! wanted debug/rig || host_test --tap debug/rig /usr/bin/python3 qemu/test/rig.py --debug
+	! all_on_debug || ! wanted debug/rig || host_test --tap debug/rig /usr/bin/python3 qemu/test/rig.py --debug
 	vm_tests_together
 }
 

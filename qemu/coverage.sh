@@ -12,6 +12,7 @@ module=$out/module
 build=$(tools/kernel-env debug)/build
 export RESULTS=$out/runs PYTHONDONTWRITEBYTECODE=1
 KERNEL=debug
+[ $# -gt 0 ] || set -- '*'
 patterns=("${@/#/debug/}")
 run_options=(--module "$module/kernel")
 . qemu/tests.sh
