@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* abi section 12: the lists of sockets, connections and messages.  Counters are in counters.c. */
+#include <limits.h>
 #include <sys/stat.h>
 #include "rds_test.h"
 
@@ -195,6 +196,38 @@ TEST_F_TIMEOUT(info, abi12_rdma_connections, RDS_SLOW_TEST)
 	EXPECT_EQ(variant->bed == BED_RXE, n4);
 }
 
+/* D26: of a connection that never came up there is little to tell, and no more is told.  Both forms end alike. */
+TEST_F_TIMEOUT(info, D26_connection_to_nobody, RDS_SLOW_TEST)
+{
+	const size_t rest = offsetof(struct rds_info_rdma_connection, src_gid);
+	const size_t rest6 = offsetof(struct rds6_info_rdma_connection, src_gid);
+	union rds_addr to = addr_with_port(&self->p.rx_addr, 7000);
+	struct rds6_info_rdma_connection *c;
+	struct rds_info_rdma_connection *c4;
+
+	if (!bed_is_rxe(variant->bed))
+		return;	/* only RDMA connections are on these lists */
+	if (is_v4(&to))
+		((unsigned char *)&to.in.sin_addr)[3] = 252;
+	else
+		to.in6.sin6_addr.s6_addr[15] = 252;
+	ASSERT_EQ(1, rds_send(self->p.tx, &to, "x", 1, 0));
+
+	ASSERT_LE(0, list_read(self->p.rx, RDS6_INFO_IB_CONNECTIONS, &self->l));
+	for_each_record(c, self->l) {
+		if (is_addr(c->dst_addr, &to)) {
+			EXPECT_TRUE(all_bytes((char *)c + rest6, sizeof(*c) - rest6, 0));
+		}
+	}
+	ASSERT_LE(0, list_read(self->p.rx, RDS_INFO_IB_CONNECTIONS, &self->l));
+	for_each_record(c4, self->l) {
+		if (is_v4(&to) && c4->dst_addr == to.in.sin_addr.s_addr) {
+			EXPECT_TRUE(all_bytes((char *)c4 + rest, sizeof(*c4) - rest, 0));
+		}
+	}
+	ASSERT_EQ(0, set_opt(self->p.tx, RDS_CANCEL_SENT_TO, &to, addr_len(&to)));
+}
+
 /* --- messages --- */
 
 static unsigned int count_messages(FIXTURE_DATA(info) *self, int opt, const union rds_addr *to)
@@ -304,6 +337,36 @@ TEST_F_TIMEOUT(info, abi12_too_short, RDS_SLOW_TEST)
 	EXPECT_EQ(ENOSPC, errno);
 	EXPECT_EQ(n, len);
 	EXPECT_EQ(7, guarded[3]);
+}
+
+/* Each list, with each length and place that a caller may come up with. */
+TEST_F_TIMEOUT(info, D28_lengths_and_pointers, RDS_SLOW_TEST)
+{
+	static const int lengths[] = { -1, INT_MIN, INT_MAX };
+	void *bad[] = { unmapped_page(_metadata), (void *)KERNEL_ADDR };
+	unsigned int i, j;
+	socklen_t len;
+	int n;
+
+	for (i = 0; i < ARRAY_SIZE(lists); i++) {
+		for (j = 0; j < ARRAY_SIZE(lengths); j++) {
+			len = lengths[j];
+			n = getsockopt(self->p.rx, SOL_RDS, lists[i], self->l.bytes, &len);
+			EXPECT_EQ(-1, n);
+			EXPECT_EQ(EINVAL, errno) {
+				TH_LOG("list %d, length %d", lists[i], lengths[j]);
+			}
+		}
+		n = list_read(self->p.rx, lists[i], &self->l);
+		ASSERT_LE(0, n);
+		for (j = 0; n && j < ARRAY_SIZE(bad); j++) {
+			len = MAX_BYTES;
+			EXPECT_EQ(-1, getsockopt(self->p.rx, SOL_RDS, lists[i], bad[j], &len));
+			EXPECT_EQ(EFAULT, errno);
+		}
+		EXPECT_EQ(-1, getsockopt(self->p.rx, SOL_RDS, lists[i], self->l.bytes, bad[0]));
+		EXPECT_EQ(EFAULT, errno);
+	}
 }
 
 TEST_F_TIMEOUT(info, D70_abi12_absent, RDS_SLOW_TEST)

@@ -124,6 +124,10 @@ TEST_F(report, D14_abi11_latency_errors)
 	so.rx_traces = 3;
 	so.rx_trace_pos[2] = 3;
 	EXPECT_EQ(-EFAULT, set_opt(self->p.rx, SO_RDS_MSG_RXPATH_LATENCY, &so, sizeof(so)));
+	so.rx_trace_pos[2] = 255;
+	EXPECT_EQ(-EFAULT, set_opt(self->p.rx, SO_RDS_MSG_RXPATH_LATENCY, &so, sizeof(so)));
+	so.rx_traces = 255;
+	EXPECT_EQ(-EFAULT, set_opt(self->p.rx, SO_RDS_MSG_RXPATH_LATENCY, &so, sizeof(so)));
 	/* positions that are not asked for are not looked at */
 	so.rx_traces = 2;
 	EXPECT_EQ(0, set_opt(self->p.rx, SO_RDS_MSG_RXPATH_LATENCY, &so, sizeof(so)));
@@ -152,6 +156,28 @@ static int next_trace(int fd, struct rds_cmsg_rx_trace *trace)
 		return -EBADMSG;
 	memcpy(trace, CMSG_DATA(cmsg), sizeof(*trace));
 	return trace->rx_traces;
+}
+
+/* Every number of traces, from every valid position, brings that many and no more. */
+TEST_F(report, D14_first_and_last_positions)
+{
+	struct rds_cmsg_rx_trace trace;
+	struct rds_rx_trace_so so;
+	int nr, i;
+
+	for (nr = 1; nr <= RDS_MSG_RX_DGRAM_TRACE_MAX; nr++) {
+		memset(&so, 0xff, sizeof(so));
+		so.rx_traces = nr;
+		for (i = 0; i < nr; i++)
+			so.rx_trace_pos[i] = i % 2 ? 0 : RDS_MSG_RX_DGRAM_TRACE_MAX - 1;
+		ASSERT_EQ(0, set_opt(self->p.rx, SO_RDS_MSG_RXPATH_LATENCY, &so, sizeof(so)));
+		ASSERT_EQ(1, rds_send(self->p.tx, &self->p.rx_addr, "x", 1, 0));
+		ASSERT_EQ(nr, next_trace(self->p.rx, &trace));
+		for (i = 0; i < RDS_MSG_RX_DGRAM_TRACE_MAX; i++) {
+			EXPECT_EQ(i < nr ? so.rx_trace_pos[i] : 0, trace.rx_trace_pos[i]);
+			EXPECT_TRUE(i < nr || !trace.rx_trace[i]);
+		}
+	}
 }
 
 TEST_F(report, abi7_latency)

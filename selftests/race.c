@@ -160,6 +160,73 @@ TEST(D36_two_first_messages)
 	}
 }
 
+/* Both ends of a pair of addresses that has never met send at once.  The addresses stay: taking one away is
+ * another test.
+ */
+FIXTURE(fresh) {
+	union rds_addr	a;
+	union rds_addr	b;
+};
+FIXTURE_VARIANT(fresh) { enum rds_bed bed; };
+FIXTURE_VARIANT_ADD(fresh, rxe) { BED_RXE };
+
+FIXTURE_SETUP(fresh)
+{
+	bed_need(_metadata, variant->bed, &self->a, &self->b);
+}
+
+FIXTURE_TEARDOWN(fresh) {}
+
+#define FRESH_PAIRS	6
+#define FRESH_HOST	100
+
+static union rds_addr fresh_addr(struct __test_metadata *_metadata, const union rds_addr *base,
+				 unsigned int host)
+{
+	char text[INET_ADDRSTRLEN], command[128];
+	union rds_addr a = *base;
+
+	((unsigned char *)&a.in.sin_addr)[3] = host;
+	inet_ntop(AF_INET, &a.in.sin_addr, text, sizeof(text));
+	snprintf(command, sizeof(command), "ip addr replace %s/24 dev %s", text,
+		 getenv("NETDEV") ?: "eth0");
+	ASSERT_EQ(0, system(command));
+	return a;
+}
+
+TEST_F_TIMEOUT(fresh, D36_two_ends_at_once, RDS_SLOW_TEST)
+{
+	pthread_barrier_t start;
+	struct first f[2];
+	pthread_t thread[2];
+	union rds_addr a[2];
+	int i, j;
+	char c;
+
+	pthread_barrier_init(&start, NULL, 2);
+	for (i = 0; i < FRESH_PAIRS; i++) {
+		for (j = 0; j < 2; j++) {
+			a[j] = fresh_addr(_metadata, &self->a, FRESH_HOST + 2 * i + j);
+			f[j] = (struct first){ .start = &start };
+			f[j].fd = open_bound_soon(_metadata, &a[j]);
+		}
+		for (j = 0; j < 2; j++) {
+			f[j].to = a[!j];
+			ASSERT_EQ(0, pthread_create(&thread[j], NULL, send_first, &f[j]));
+		}
+		for (j = 0; j < 2; j++) {
+			pthread_join(thread[j], NULL);
+			ASSERT_EQ(1, f[j].result);
+		}
+		for (j = 0; j < 2; j++) {
+			ASSERT_EQ(1, rds_recv_wait(f[j].fd, &c, 1, NULL));
+			ASSERT_EQ(-EAGAIN, rds_recv(f[j].fd, &c, 1, MSG_DONTWAIT, NULL));
+		}
+		close(f[0].fd);
+		close(f[1].fd);
+	}
+}
+
 /* --- D37: a port that is bound and closed while it is flooded --- */
 
 #define FLOODERS	4
