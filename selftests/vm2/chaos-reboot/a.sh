@@ -5,10 +5,9 @@
 # its new life gets all but a part at the beginning, in order, and nothing that its former life had acknowledged.
 # At last it is killed for good: the other machine closes its sockets and unloads its module all the same.
 #
+# kernels: stock
 # alone: ends the other machine
 # timeout: 600
-# debug: MESSAGES=600
-# soak: timeout=2000 MESSAGES=20000
 . /rds/selftests/vm2/lib.sh
 
 MESSAGES=${MESSAGES:-1200}
