@@ -4,6 +4,7 @@
 # rig.ROUNDS=50 selftests/vm2/chaos
 #
 # kernels: stock
+# alone: devices and addresses come and go
 # timeout: 900
 . /rds/selftests/vm2/lib.sh
 
