@@ -2,7 +2,7 @@
 #include "drop.h"
 
 static const char *const rds_drop_texts[RDS_DROP_NR] = {
-#define RDS_DROP_TEXT(name, text) [RDS_DROP_##name] = text,
+#define RDS_DROP_TEXT(name, lower, text) [RDS_DROP_##name] = text,
 	RDS_DROP_REASONS(RDS_DROP_TEXT)
 #undef RDS_DROP_TEXT
 };

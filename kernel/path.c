@@ -155,6 +155,7 @@ static void rds_path_note_drop(struct rds_path *path, enum rds_drop_reason reaso
 	drop->err = err;
 	drop->when = ktime_get_real_seconds();
 	rds_stat_inc(rds_path_conn(path)->rn, conn_reset);
+	rds_stat_inc_drop(rds_path_conn(path)->rn, reason);
 	trace_rds_path_drop(rds_path_conn(path), reason, err);
 }
 

@@ -9,6 +9,9 @@ static const char *const rds_stat_names[RDS_STAT_NR] = {
 	RDS_STATS_IB(RDS_STAT_NAME)
 	RDS_STATS_OWN(RDS_STAT_NAME)
 #undef RDS_STAT_NAME
+#define RDS_STAT_DROP_NAME(name, lower, text) [RDS_STAT_drop_##lower] = "drop_" #lower,
+	RDS_DROP_REASONS(RDS_STAT_DROP_NAME)
+#undef RDS_STAT_DROP_NAME
 };
 
 const char *rds_stat_name(unsigned int i)

@@ -3,6 +3,7 @@
 #ifndef RDS_STATS_H
 #define RDS_STATS_H
 
+#include "drop.h"
 #include "net.h"
 
 #define RDS_STATS_CORE(X)						\
@@ -40,12 +41,18 @@
 	X(ib_rdma_mr_8k_reused) X(ib_rdma_mr_1m_reused)			\
 	X(ib_atomic_cswp) X(ib_atomic_fadd)
 
-/* Ours.  rdma_copied_bytes: RDMA bytes that the CPU had to copy itself (loopback). */
+/* Ours.  rdma_copied_bytes: RDMA bytes that the CPU had to copy itself (loopback).
+ * ib_refused_*: requests to connect that were rejected.  recv_bad_map, recv_ext_*: congestion maps of
+ * another size, and extensions that we do not know or that pass the end of their area; they are ignored.
+ */
 #define RDS_STATS_OWN(X)						\
 	X(rdma_copied_bytes) X(rdma_read_bytes) X(rdma_write_bytes)	\
 	X(mr_registered) X(mr_revoked) X(pinned_bytes) X(unpinned_bytes) \
 	X(pong_dropped) X(retransmitted) X(ops_dropped)			\
-	X(ib_posts) X(ib_srq_low) X(atomics)
+	X(ib_posts) X(ib_srq_low) X(atomics)			\
+	X(ib_refused_version) X(ib_refused_address) X(ib_refused_busy)	\
+	X(ib_refused_limit) X(ib_refused_error)				\
+	X(recv_bad_map) X(recv_ext_unknown) X(recv_ext_truncated)
 
 enum rds_stat {
 #define RDS_STAT_ENUM(name) RDS_STAT_##name,
@@ -53,6 +60,10 @@ enum rds_stat {
 	RDS_STATS_IB(RDS_STAT_ENUM)
 	RDS_STATS_OWN(RDS_STAT_ENUM)
 #undef RDS_STAT_ENUM
+	/* connections dropped, by reason */
+#define RDS_STAT_DROP_ENUM(name, lower, text) RDS_STAT_drop_##lower,
+	RDS_DROP_REASONS(RDS_STAT_DROP_ENUM)
+#undef RDS_STAT_DROP_ENUM
 	RDS_STAT_NR
 };
 
@@ -64,6 +75,11 @@ struct rds_stats {
 #define rds_stat_add(rn, name, n) \
 	this_cpu_add((rn)->stats->value[RDS_STAT_##name], (n))
 #define rds_stat_inc(rn, name)	rds_stat_add(rn, name, 1)
+
+static inline void rds_stat_inc_drop(const struct rds_net *rn, enum rds_drop_reason reason)
+{
+	this_cpu_inc(rn->stats->value[RDS_STAT_drop_none + reason]);
+}
 
 /* The name, at most 31 characters, and the sum over all CPUs of counter @i < RDS_STAT_NR. */
 const char *rds_stat_name(unsigned int i);

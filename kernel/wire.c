@@ -162,8 +162,15 @@ void rds_ext_parse(const struct rds_header *h, struct rds_ext *ext)
 		case RDS_EXT_GENERATION:
 			ext_take_generation(ext, data);
 			break;
-		default:	/* version, and what we do not know */
+		case RDS_EXT_VERSION:
 			break;
+		default:
+			ext->unknown = true;
 		}
 	}
+	/* where the walk ended before there was nothing more */
+	if (offset < RDS_EXT_LEN && h->ext[offset] >= EXT_NR_TYPES)
+		ext->unknown = true;
+	else if (offset < RDS_EXT_LEN && h->ext[offset] != RDS_EXT_NONE)
+		ext->truncated = true;
 }

@@ -47,6 +47,8 @@ struct rds_ext {
 	bool	has_dest;
 	bool	has_npaths;
 	bool	has_generation;
+	bool	unknown;	/* there was one that we do not know */
+	bool	truncated;	/* the last one would have passed the end */
 	u32	rdma_rkey;
 	u32	dest_rkey;
 	u32	dest_offset;

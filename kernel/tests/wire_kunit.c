@@ -373,6 +373,8 @@ struct parse_row {
 #define FOUND_DEST(rkey, off)	.has_dest = true, .dest_rkey = (rkey), .dest_offset = (off)
 #define FOUND_NPATHS(n)		.has_npaths = true, .npaths = (n)
 #define FOUND_GENERATION(n)	.has_generation = true, .generation = (n)
+#define FOUND_UNKNOWN		.unknown = true
+#define FOUND_TRUNCATED		.truncated = true
 
 static const struct parse_row parse_rows[] = {
 	{ "nothing", { 0 }, { 0 } },
@@ -388,10 +390,10 @@ static const struct parse_row parse_rows[] = {
 	{ "version is stepped over", { 1, 2, 2, 2, 2, 5, 0, 8 }, { FOUND_NPATHS(8) } },
 	{
 		"probe of a newer peer", { 5, 0, 8, 6, 1, 2, 3, 4, 8, 0 },
-		{ FOUND_NPATHS(8), FOUND_GENERATION(0x01020304) },
+		{ FOUND_NPATHS(8), FOUND_GENERATION(0x01020304), FOUND_UNKNOWN },
 	}, {
 		"RDMA message of a newer peer", { 2, 1, 2, 3, 4, 4, 0, 0, 0x20, 0, 1, 0, 0, 0 },
-		{ FOUND_RDMA(0x01020304) },
+		{ FOUND_RDMA(0x01020304), FOUND_UNKNOWN },
 	}, {
 		"dest and rdma", { 3, 1, 2, 3, 4, 5, 6, 7, 8, 2, 9, 10, 11, 12 },
 		{ FOUND_DEST(0x01020304, 0x05060708), FOUND_RDMA(0x090a0b0c) },
@@ -404,35 +406,50 @@ static const struct parse_row parse_rows[] = {
 		"the first of two generations counts", { 6, 0, 0, 0, 1, 6, 0, 0, 0, 2 },
 		{ FOUND_GENERATION(1) },
 	},
-	{ "unknown type is one byte", { 7, 5, 0, 8 }, { FOUND_NPATHS(8) } },
-	{ "unknown type's data is read on", { 4, 5, 0, 8, 9 }, { FOUND_NPATHS(8) } },
+	{ "unknown type is one byte", { 7, 5, 0, 8 }, { FOUND_NPATHS(8), FOUND_UNKNOWN } },
+	{ "unknown type's data is read on", { 4, 5, 0, 8, 9 }, { FOUND_NPATHS(8), FOUND_UNKNOWN } },
 	{
 		"each unknown type",
-		{ 4, 7, 8, 9, 10, 11, 12, 13, 14, 15, 5, 0, 8 }, { FOUND_NPATHS(8) },
+		{ 4, 7, 8, 9, 10, 11, 12, 13, 14, 15, 5, 0, 8 }, { FOUND_NPATHS(8), FOUND_UNKNOWN },
 	},
-	{ "type 16 ends", { 16, 5, 0, 8 }, { 0 } },
-	{ "type 255 ends", { 5, 0, 8, 255, 6, 0, 0, 0, 1 }, { FOUND_NPATHS(8) } },
+	{ "type 16 ends", { 16, 5, 0, 8 }, { FOUND_UNKNOWN } },
+	{ "type 255 ends", { 5, 0, 8, 255, 6, 0, 0, 0, 1 }, { FOUND_NPATHS(8), FOUND_UNKNOWN } },
 	{
 		"dest to the last byte", { 7, 7, 7, 7, 7, 7, 7, 3, 1, 2, 3, 4, 5, 6, 7, 8 },
-		{ FOUND_DEST(0x01020304, 0x05060708) },
+		{ FOUND_DEST(0x01020304, 0x05060708), FOUND_UNKNOWN },
 	},
-	{ "dest past the end", { 7, 7, 7, 7, 7, 7, 7, 7, 3, 1, 2, 3, 4, 5, 6, 7 }, { 0 } },
+	{
+		"dest past the end", { 7, 7, 7, 7, 7, 7, 7, 7, 3, 1, 2, 3, 4, 5, 6, 7 },
+		{ FOUND_UNKNOWN, FOUND_TRUNCATED },
+	},
 	{
 		"rdma to the last byte", { 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 2, 1, 2, 3, 4 },
-		{ FOUND_RDMA(0x01020304) },
+		{ FOUND_RDMA(0x01020304), FOUND_UNKNOWN },
 	},
-	{ "rdma past the end", { 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 2, 1, 2, 3 }, { 0 } },
+	{
+		"rdma past the end", { 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 2, 1, 2, 3 },
+		{ FOUND_UNKNOWN, FOUND_TRUNCATED },
+	},
 	{
 		"npaths to the last byte", { 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 5, 0, 8 },
-		{ FOUND_NPATHS(8) },
+		{ FOUND_NPATHS(8), FOUND_UNKNOWN },
 	},
-	{ "npaths past the end", { 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 5, 0 }, { 0 } },
-	{ "generation as last byte", { 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 6 }, { 0 } },
-	{ "unknown types throughout", { 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7 }, { 0 } },
+	{
+		"npaths past the end", { 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 5, 0 },
+		{ FOUND_UNKNOWN, FOUND_TRUNCATED },
+	},
+	{
+		"generation as last byte", { 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 6 },
+		{ FOUND_UNKNOWN, FOUND_TRUNCATED },
+	},
+	{
+		"unknown types throughout", { 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7 },
+		{ FOUND_UNKNOWN },
+	},
 	{
 		"one past the end hides no earlier one",
 		{ 5, 0, 8, 1, 0, 0, 0, 0, 3, 1, 2, 3, 4, 5, 6, 7 },
-		{ FOUND_NPATHS(8) },
+		{ FOUND_NPATHS(8), FOUND_TRUNCATED },
 	},
 };
 
@@ -463,6 +480,8 @@ static void wire_ext_parse(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, got.dest_offset, want->dest_offset);
 	KUNIT_EXPECT_EQ(test, got.npaths, want->npaths);
 	KUNIT_EXPECT_EQ(test, got.generation, want->generation);
+	KUNIT_EXPECT_EQ(test, got.unknown, want->unknown);
+	KUNIT_EXPECT_EQ(test, got.truncated, want->truncated);
 }
 
 static struct kunit_case wire_cases[] = {
