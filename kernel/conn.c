@@ -52,7 +52,7 @@ void rds_conn_put(struct rds_conn *conn)
 	kref_put(&conn->ref, rds_conn_release);
 }
 
-static struct rds_conn *rds_conn_lookup(struct rds_net *rn, const struct rds_conn_key *key)
+struct rds_conn *rds_conn_find(struct rds_net *rn, const struct rds_conn_key *key)
 {
 	struct rds_conn *conn;
 
@@ -149,7 +149,7 @@ struct rds_conn *rds_conn_get_or_create(struct rds_net *rn, const struct rds_con
 	struct rds_conn *conn, *new;
 	int err;
 
-	conn = rds_conn_lookup(rn, key);
+	conn = rds_conn_find(rn, key);
 	if (conn)
 		return conn;
 	new = rds_conn_alloc(rn, key);

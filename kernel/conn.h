@@ -38,6 +38,9 @@ struct rds_conn {
  */
 struct rds_conn *rds_conn_get_or_create(struct rds_net *rn, const struct rds_conn_key *key);
 
+/* A reference to the one that exists, or NULL.  Any context. */
+struct rds_conn *rds_conn_find(struct rds_net *rn, const struct rds_conn_key *key);
+
 static inline struct rds_conn *rds_conn_get(struct rds_conn *conn)
 {
 	kref_get(&conn->ref);

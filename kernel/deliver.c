@@ -9,6 +9,19 @@
 #include "stats.h"
 #include "xmit.h"
 
+static bool rds_sock_is_full(const struct rds_sock *rs)
+{
+	return rs->rcv_bytes > rds_rcvbuf(rs) || rs->rcv_mem > rds_rcv_mem_soft(rs);
+}
+
+/* Does its peer go on although it was told to stop?  Looked at without a lock: a few connections may
+ * pass the limit at once, with a message each.
+ */
+static bool rds_sock_is_overrun(const struct rds_sock *rs)
+{
+	return READ_ONCE(rs->rcv_mem) > rds_rcv_mem_hard(rs);
+}
+
 /* Returns false if the socket takes no more. */
 static bool rds_deliver_to(struct rds_sock *rs, struct rds_inc *inc)
 {
@@ -21,7 +34,8 @@ static bool rds_deliver_to(struct rds_sock *rs, struct rds_inc *inc)
 	if (taken) {
 		list_add_tail(&inc->item, &rs->received);
 		rs->rcv_bytes += inc->len;
-		if (rs->rcv_bytes > rds_rcvbuf(rs) && !rs->congested) {
+		rs->rcv_mem += rds_inc_mem(inc);
+		if (rds_sock_is_full(rs) && !rs->congested) {
 			rs->congested = true;
 			rds_cong_set_port(rs->lmap, rs->bound.port);
 		}
@@ -30,17 +44,10 @@ static bool rds_deliver_to(struct rds_sock *rs, struct rds_inc *inc)
 	return taken;
 }
 
-void rds_deliver(struct rds_net *rn, struct rds_inc *inc)
+static void rds_deliver_or_drop(struct rds_net *rn, struct rds_sock *rs, struct rds_inc *inc)
 {
-	struct rds_sock *rs;
 	u32 len = inc->len;
 
-	rs = rds_bind_lookup(rn, &inc->daddr, inc->scope, inc->dport);
-	if (!rs) {
-		rds_stat_inc(rn, recv_drop_no_sock);
-		rds_inc_put(inc);
-		return;
-	}
 	if (inc->ext.has_rdma)
 		inc->mr = rds_mr_used(rs, inc->ext.rdma_rkey);
 	if (rds_deliver_to(rs, inc)) {
@@ -51,7 +58,32 @@ void rds_deliver(struct rds_net *rn, struct rds_inc *inc)
 		rds_stat_inc(rn, recv_drop_dead_sock);
 		rds_inc_put(inc);
 	}
+}
+
+static int rds_deliver_bounded(struct rds_net *rn, struct rds_inc *inc, bool bounded)
+{
+	struct rds_sock *rs;
+	int err = 0;
+
+	rs = rds_bind_lookup(rn, &inc->daddr, inc->scope, inc->dport);
+	if (!rs) {
+		rds_stat_inc(rn, recv_drop_no_sock);
+		rds_inc_put(inc);
+		return 0;
+	}
+	if (bounded && rds_sock_is_overrun(rs)) {
+		rds_inc_put(inc);
+		err = -ENOBUFS;
+	} else {
+		rds_deliver_or_drop(rn, rs, inc);
+	}
 	sock_put(&rs->sk);
+	return err;
+}
+
+void rds_deliver(struct rds_net *rn, struct rds_inc *inc)
+{
+	rds_deliver_bounded(rn, inc, false);
 }
 
 /* A peer that tells its generation starts its numbers anew only with another one: then a low number is a
@@ -66,12 +98,23 @@ static bool rds_path_accepts(struct rds_path *path, const struct rds_header *hdr
 	return rds_rx_seq_accept(&path->rx, be64_to_cpu(hdr->seq), flags);
 }
 
-void rds_path_receive(struct rds_path *path, const struct rds_header *hdr, struct rds_inc *inc)
+static void rds_count_extensions(struct rds_net *rn, const struct rds_ext *ext)
+{
+	if (ext->unknown)
+		rds_stat_inc(rn, recv_ext_unknown);
+	if (ext->truncated)
+		rds_stat_inc(rn, recv_ext_truncated);
+}
+
+int rds_path_receive(struct rds_path *path, const struct rds_header *hdr, struct rds_inc *inc)
 {
 	struct rds_net *rn = rds_path_conn(path)->rn;
+	struct rds_rx_seq before = path->rx;
+	int err;
 
 	if (hdr->flags & RDS_FLAG_ACK_REQUIRED)
 		rds_stat_inc(rn, recv_ack_required);
+	rds_count_extensions(rn, &inc->ext);
 	if (!rds_path_accepts(path, hdr)) {
 		rds_stat_inc(rn, recv_drop_old_seq);
 	} else if (hdr->dport == htons(RDS_PORT_PING)) {
@@ -79,8 +122,11 @@ void rds_path_receive(struct rds_path *path, const struct rds_header *hdr, struc
 		if (hdr->sport)
 			rds_path_pong(path, hdr->sport);
 	} else if (hdr->dport != htons(RDS_PORT_PROBE) || hdr->sport) {
-		rds_deliver(rn, inc);
-		return;
+		err = rds_deliver_bounded(rn, inc, true);
+		if (err)
+			path->rx = before;
+		return err;
 	}
 	rds_inc_put(inc);
+	return 0;
 }

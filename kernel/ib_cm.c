@@ -10,6 +10,7 @@
 #include <linux/delay.h>
 #include <linux/in.h>
 #include <linux/ipv6.h>
+#include <linux/moduleparam.h>
 #include <linux/slab.h>
 #include <linux/wait_bit.h>
 #include <net/ipv6.h>
@@ -17,6 +18,7 @@
 #include "cm_priv.h"
 #include "conn.h"
 #include "ib_qp.h"
+#include "ib_recv.h"
 #include "stats.h"
 
 /* How long resolving an address or a route may take, in ms. */
@@ -36,6 +38,11 @@
 #define RDS_IB_CM_NOTIFY_TIMEOUT	(2 * HZ)
 /* RDMA reads under way in each direction; each costs memory. */
 #define RDS_IB_READS		16
+
+/* Each costs some 10 KiB for as long as the module is loaded, and several times that while it is up. */
+static unsigned int ib_max_conns = 4096;
+module_param(ib_max_conns, uint, 0644);
+MODULE_PARM_DESC(ib_max_conns, "Connections above which requests of peers that have none are refused");
 
 struct rds_ib_listener {
 	struct rdma_cm_id	*id;
@@ -416,6 +423,8 @@ void rds_ib_close(struct rds_ep *base)
 			rdma_disconnect(ep->cm_id);
 		rds_ib_qp_destroy(ep);
 	}
+	if (ep->dev)
+		rds_ib_rx_drop(ep);
 	/* by now every operation has ended: nobody but this path's worker waits */
 	if (down)
 		rds_ib_wait_for_port(ep);
@@ -444,13 +453,27 @@ static int rds_ib_request_key(struct rdma_cm_id *id, const struct rds_cm_priv *p
 	return 0;
 }
 
+/* Our own senders are bounded by what they may open; a peer has any number of addresses and types of service. */
+static struct rds_conn *rds_ib_request_conn(const struct rds_conn_key *key)
+{
+	struct rds_net *rn = rds_net(&init_net);
+	struct rds_conn *conn;
+
+	conn = rds_conn_find(rn, key);
+	if (conn)
+		return conn;
+	if (atomic_read(&rn->nr_conns) >= READ_ONCE(ib_max_conns))
+		return ERR_PTR(-EUSERS);
+	return rds_conn_get_or_create(rn, key);
+}
+
 static struct rds_ib_ep *rds_ib_request_ep(struct rdma_cm_id *id, const struct rds_conn_key *key)
 {
 	struct rds_conn *conn;
 	struct rds_ib_ep *ep;
 	int err;
 
-	conn = rds_conn_get_or_create(rds_net(&init_net), key);
+	conn = rds_ib_request_conn(key);
 	if (IS_ERR(conn))
 		return ERR_CAST(conn);
 	ep = rds_ib_ep_alloc(&conn->path, false);
@@ -496,7 +519,7 @@ static int rds_ib_take_request(struct rdma_cm_id *id, const struct rdma_conn_par
 	if (!version)
 		return -EPROTONOSUPPORT;
 	if (rds_ib_request_key(id, &priv, said, &key))
-		return -EINVAL;
+		return -EADDRNOTAVAIL;
 	ep = rds_ib_request_ep(id, &key);
 	if (IS_ERR(ep))
 		return PTR_ERR(ep);
@@ -508,6 +531,28 @@ static int rds_ib_take_request(struct rdma_cm_id *id, const struct rdma_conn_par
 	return rds_ib_request_post(id, ep);
 }
 
+static void rds_ib_count_refusal(int err)
+{
+	struct rds_net *rn = rds_net(&init_net);
+
+	switch (err) {
+	case -EPROTONOSUPPORT:
+		rds_stat_inc(rn, ib_refused_version);
+		break;
+	case -EADDRNOTAVAIL:
+		rds_stat_inc(rn, ib_refused_address);
+		break;
+	case -EBUSY:
+		rds_stat_inc(rn, ib_refused_busy);
+		break;
+	case -EUSERS:
+		rds_stat_inc(rn, ib_refused_limit);
+		break;
+	default:
+		rds_stat_inc(rn, ib_refused_error);
+	}
+}
+
 /* Returns non-zero to have @id destroyed. */
 static int rds_ib_listen_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
@@ -517,8 +562,10 @@ static int rds_ib_listen_event(struct rdma_cm_id *id, struct rdma_cm_event *even
 	if (event->event != RDMA_CM_EVENT_CONNECT_REQUEST)
 		return 0;
 	err = rds_ib_take_request(id, &event->param.conn, listener->v6);
-	if (err)
+	if (err) {
+		rds_ib_count_refusal(err);
 		rds_ib_send_reject(id);
+	}
 	return err;
 }
 

@@ -46,11 +46,11 @@ int rds_ib_dev_attach(struct rds_ib_ep *ep, struct ib_device *ibdev)
 
 	if (!dev)
 		return -ENODEV;
-	spin_lock(&dev->ep_lock);
+	spin_lock_bh(&dev->ep_lock);
 	dead = dev->domain.dead;
 	if (!dead)
 		list_add(&ep->dev_item, &dev->eps);
-	spin_unlock(&dev->ep_lock);
+	spin_unlock_bh(&dev->ep_lock);
 	if (dead) {
 		rds_domain_put(&dev->domain);
 		return -ENODEV;
@@ -65,9 +65,9 @@ void rds_ib_dev_detach(struct rds_ib_ep *ep)
 
 	if (!dev)
 		return;
-	spin_lock(&dev->ep_lock);
+	spin_lock_bh(&dev->ep_lock);
 	list_del(&ep->dev_item);
-	spin_unlock(&dev->ep_lock);
+	spin_unlock_bh(&dev->ep_lock);
 	wake_up_all(&dev->ep_gone);
 	ep->dev = NULL;
 	rds_domain_put(&dev->domain);
@@ -77,9 +77,9 @@ static bool rds_ib_dev_unused(struct rds_ib_device *dev)
 {
 	bool unused;
 
-	spin_lock(&dev->ep_lock);
+	spin_lock_bh(&dev->ep_lock);
 	unused = list_empty(&dev->eps);
-	spin_unlock(&dev->ep_lock);
+	spin_unlock_bh(&dev->ep_lock);
 	return unused;
 }
 
@@ -87,12 +87,23 @@ static void rds_ib_dev_drop_eps(struct rds_ib_device *dev)
 {
 	struct rds_ib_ep *ep;
 
-	spin_lock(&dev->ep_lock);
+	spin_lock_bh(&dev->ep_lock);
 	WRITE_ONCE(dev->domain.dead, true);
 	list_for_each_entry(ep, &dev->eps, dev_item)
 		rds_ep_drop(&ep->ep, RDS_DROP_DEVICE_REMOVED, -ENODEV);
-	spin_unlock(&dev->ep_lock);
+	spin_unlock_bh(&dev->ep_lock);
 	wait_event(dev->ep_gone, rds_ib_dev_unused(dev));
+}
+
+void rds_ib_dev_drop_stale(struct rds_ib_device *dev)
+{
+	struct rds_ib_ep *ep;
+
+	spin_lock_bh(&dev->ep_lock);
+	list_for_each_entry(ep, &dev->eps, dev_item)
+		if (rds_ib_rx_is_stale(ep))
+			rds_ep_drop(&ep->ep, RDS_DROP_PARTIAL_STALE, -ETIMEDOUT);
+	spin_unlock_bh(&dev->ep_lock);
 }
 
 /* Endpoint by queue pair */

@@ -40,6 +40,8 @@ struct rds_ib_device {
 	struct rhashtable	qps;
 	wait_queue_head_t	qp_gone;
 
+	atomic_t		partial_pages;	/* of messages that are being received */
+
 	spinlock_t		ep_lock;	/* eps, domain.dead */
 	struct list_head	eps;		/* those that use the device */
 	wait_queue_head_t	ep_gone;
@@ -62,6 +64,9 @@ void rds_ib_dev_free(struct rds_domain *domain);
 int rds_ib_dev_attach(struct rds_ib_ep *ep, struct ib_device *ibdev);
 /* @ep touches nothing of the device any more.  Nothing happens if it never did. */
 void rds_ib_dev_detach(struct rds_ib_ep *ep);
+
+/* Give up endpoints that have been waiting for the rest of a message for long.  Any context. */
+void rds_ib_dev_drop_stale(struct rds_ib_device *dev);
 
 /* Enter @ep under its queue pair; the table takes a reference.  Sleeps. */
 int rds_ib_dev_add_qp(struct rds_ib_device *dev, struct rds_ib_ep *ep);

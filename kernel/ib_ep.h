@@ -73,6 +73,8 @@ struct rds_ib_rx {
 	struct rds_payload	*partial;	/* of the message being received */
 	u64			header_ns;	/* its first frame was seen, */
 	u64			start_ns;	/* and judged */
+	unsigned int		pages;		/* of it, counted in dev->partial_pages */
+	unsigned long		grown;		/* jiffies when the last one came; read without the lock */
 
 	atomic64_t		done;		/* the highest complete number; what we acknowledge */
 };

@@ -24,6 +24,16 @@ static unsigned int ib_srq_size = 512;
 module_param(ib_srq_size, uint, 0444);
 MODULE_PARM_DESC(ib_srq_size, "Receive buffers of an RDMA device, shared by its connections, 64 to 16384");
 
+/* Peers decide how many messages are begun and not ended, each of up to 1 MiB. */
+static unsigned int ib_max_partial = 256;
+module_param(ib_max_partial, uint, 0644);
+MODULE_PARM_DESC(ib_max_partial, "Memory of half received messages of an RDMA device, in MiB");
+
+/* A message whose next fragment is so late is given up when memory is short.  A peer sends them one
+ * after the other, and a lost packet costs it 0.3 s.
+ */
+#define RDS_IB_RX_STALE		(5 * HZ)
+
 #define RDS_IB_RQ_MIN		64u
 #define RDS_IB_RQ_MAX		16384u
 /* After a want of memory, try again this much later: when no buffer is left, none comes back to remind us. */
@@ -221,11 +231,61 @@ static enum rds_drop_reason rds_ib_frame_reason(enum rds_frame frame)
 	return RDS_DROP_NONE;
 }
 
+static unsigned int rds_ib_max_partial_pages(void)
+{
+	return min(READ_ONCE(ib_max_partial), 1u << 20) << (20 - PAGE_SHIFT);
+}
+
+/* One more page: -EDQUOT if there are too many.  Those who hold them for no good are given up then. */
+static int rds_ib_rx_count_page(struct rds_ib_ep *ep)
+{
+	struct rds_ib_device *dev = ep->dev;
+
+	if (atomic_inc_return(&dev->partial_pages) > rds_ib_max_partial_pages()) {
+		atomic_dec(&dev->partial_pages);
+		rds_ib_dev_drop_stale(dev);
+		return -EDQUOT;
+	}
+	WRITE_ONCE(ep->rx.pages, ep->rx.pages + 1);
+	WRITE_ONCE(ep->rx.grown, jiffies);
+	return 0;
+}
+
+/* The message that was being received leaves the endpoint. */
+static struct rds_payload *rds_ib_rx_take(struct rds_ib_ep *ep)
+{
+	struct rds_payload *payload = ep->rx.partial;
+
+	ep->rx.partial = NULL;
+	if (ep->rx.pages)
+		atomic_sub(ep->rx.pages, &ep->dev->partial_pages);
+	WRITE_ONCE(ep->rx.pages, 0);
+	return payload;
+}
+
+void rds_ib_rx_drop(struct rds_ib_ep *ep)
+{
+	struct rds_path *path = ep->ep.path;
+	struct rds_payload *payload;
+
+	spin_lock_bh(&path->rx_lock);
+	payload = rds_ib_rx_take(ep);
+	spin_unlock_bh(&path->rx_lock);
+	rds_payload_put(payload);
+}
+
+bool rds_ib_rx_is_stale(const struct rds_ib_ep *ep)
+{
+	return READ_ONCE(ep->rx.pages) &&
+	       time_after(jiffies, READ_ONCE(ep->rx.grown) + RDS_IB_RX_STALE);
+}
+
 /* Append the frame's @len bytes to the message being received. */
 static int rds_ib_take_payload(struct rds_ib_ep *ep, struct rds_ib_rbuf *buf, u32 len)
 {
 	struct rds_ib_rx *rx = &ep->rx;
 	u32 total = be32_to_cpu(rx->reasm.first.len);
+	int err;
 
 	if (!len)
 		return 0;
@@ -242,14 +302,20 @@ static int rds_ib_take_payload(struct rds_ib_ep *ep, struct rds_ib_rbuf *buf, u3
 					      DMA_FROM_DEVICE);
 		return 0;
 	}
-	rds_payload_add_page(rx->partial, rds_ib_rbuf_take_page(buf), 0, len);
-	return 0;
+	err = rds_ib_rx_count_page(ep);
+	if (!err)
+		rds_payload_add_page(rx->partial, rds_ib_rbuf_take_page(buf), 0, len);
+	return err;
 }
 
 static void rds_ib_map_complete(struct rds_ib_ep *ep, struct rds_payload *payload)
 {
+	struct rds_conn *conn = rds_path_conn(ep->ep.path);
+
 	if (payload && payload->len == RDS_CONG_MAP_LEN)
-		rds_cong_map_update(rds_path_conn(ep->ep.path), payload);
+		rds_cong_map_update(conn, payload);
+	else
+		rds_stat_inc(conn->rn, recv_bad_map);
 	rds_payload_put(payload);
 }
 
@@ -261,34 +327,33 @@ static bool rds_ib_frame_is_repeat(const struct rds_ib_ep *ep, u64 seq)
 	return seq <= atomic64_read(&ep->rx.done);
 }
 
-/* A whole message is there.  Returns 0, or -ENOMEM: it was not taken, nor will it be acknowledged. */
+/* A whole message is there.  Returns 0, or why it was not taken, nor will be acknowledged: -ENOMEM, -ENOBUFS. */
 static int rds_ib_frame_complete(struct rds_ib_ep *ep)
 {
 	struct rds_conn *conn = rds_path_conn(ep->ep.path);
 	const struct rds_header *hdr = &ep->rx.reasm.first;
-	struct rds_payload *payload = ep->rx.partial;
 	u64 seq = be64_to_cpu(hdr->seq);
 	struct rds_inc *inc;
+	int err;
 
 	if (rds_header_is_cong_map(hdr)) {
-		ep->rx.partial = NULL;
-		rds_ib_map_complete(ep, payload);
+		rds_ib_map_complete(ep, rds_ib_rx_take(ep));
 		return 0;
 	}
 	if (rds_ib_frame_is_repeat(ep, seq)) {
-		ep->rx.partial = NULL;
-		rds_payload_put(payload);
+		rds_payload_put(rds_ib_rx_take(ep));
 		rds_stat_inc(conn->rn, recv_drop_old_seq);
 		return 0;
 	}
 	inc = rds_inc_alloc(hdr, &conn->key.faddr, &conn->key.laddr, conn->key.scope, GFP_ATOMIC);
 	if (!inc)
 		return -ENOMEM;
-	inc->payload = payload;
+	inc->payload = rds_ib_rx_take(ep);
 	inc->rx_ns[RDS_RX_HEADER] = ep->rx.header_ns;
 	inc->rx_ns[RDS_RX_START] = ep->rx.start_ns;
-	ep->rx.partial = NULL;
-	rds_path_receive(ep->ep.path, hdr, inc);
+	err = rds_path_receive(ep->ep.path, hdr, inc);
+	if (err)
+		return err;
 
 	if (seq > atomic64_read(&ep->rx.done))
 		atomic64_set(&ep->rx.done, seq);
@@ -318,6 +383,19 @@ static bool rds_ib_frame_is_early(const struct rds_ib_ep *ep, const struct rds_h
 	       smp_load_acquire(&ep->stage) != RDS_IB_CONNECTED;
 }
 
+/* Why a frame that is right was not taken. */
+static enum rds_drop_reason rds_ib_take_reason(int err)
+{
+	switch (err) {
+	case -ENOBUFS:
+		return RDS_DROP_RECV_OVERRUN;
+	case -EDQUOT:
+		return RDS_DROP_PARTIAL_LIMIT;
+	default:
+		return RDS_DROP_NO_MEMORY;
+	}
+}
+
 /* Judge a frame and take what it brings. */
 static void rds_ib_frame(struct rds_ib_ep *ep, struct rds_ib_rbuf *buf, u32 bytes)
 {
@@ -325,6 +403,7 @@ static void rds_ib_frame(struct rds_ib_ep *ep, struct rds_ib_rbuf *buf, u32 byte
 	u64 seen_ns = ktime_get_ns();
 	enum rds_frame frame;
 	u32 offset;
+	int err;
 
 	frame = rds_reasm_frame(&ep->rx.reasm, hdr, bytes, &offset);
 	if (rds_frame_is_error(frame)) {
@@ -347,9 +426,11 @@ static void rds_ib_frame(struct rds_ib_ep *ep, struct rds_ib_rbuf *buf, u32 byte
 		ep->rx.header_ns = seen_ns;
 		ep->rx.start_ns = ktime_get_ns();
 	}
-	if (rds_ib_take_payload(ep, buf, bytes - RDS_HEADER_LEN) ||
-	    (frame == RDS_FRAME_LAST && rds_ib_frame_complete(ep)))
-		rds_ep_drop(&ep->ep, RDS_DROP_NO_MEMORY, -ENOMEM);
+	err = rds_ib_take_payload(ep, buf, bytes - RDS_HEADER_LEN);
+	if (!err && frame == RDS_FRAME_LAST)
+		err = rds_ib_frame_complete(ep);
+	if (err)
+		rds_ep_drop(&ep->ep, rds_ib_take_reason(err), err);
 }
 
 /* The peer knows that we are connected, but its confirmation to our CM is late or lost.  The worker tells it: the

@@ -9,6 +9,7 @@
 #include <rdma/ib_verbs.h>
 
 struct rds_ib_device;
+struct rds_ib_ep;
 struct rds_ib_rbuf;
 
 struct rds_ib_rq {
@@ -33,5 +34,11 @@ unsigned int rds_ib_rq_size(const struct ib_device *ibdev);
 int rds_ib_rq_init(struct rds_ib_device *dev);
 /* With no queue pair left, and nobody polling the receive completion queue. */
 void rds_ib_rq_exit(struct rds_ib_device *dev);
+
+/* Forget the message that is being received.  Takes path->rx_lock. */
+void rds_ib_rx_drop(struct rds_ib_ep *ep);
+
+/* Has a message been waiting for its next fragment for long?  A hint: no lock is needed. */
+bool rds_ib_rx_is_stale(const struct rds_ib_ep *ep);
 
 #endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #include "inc.h"
 
+#include <linux/cache.h>
 #include <linux/slab.h>
 #include "mr.h"
 #include "payload.h"
@@ -28,6 +29,11 @@ struct rds_inc *rds_inc_alloc(const struct rds_header *hdr, const struct in6_add
 	inc->rx_ns[RDS_RX_HEADER] = ktime_get_ns();
 	inc->rx_ns[RDS_RX_START] = inc->rx_ns[RDS_RX_HEADER];
 	return inc;
+}
+
+size_t rds_inc_mem(const struct rds_inc *inc)
+{
+	return L1_CACHE_ALIGN(sizeof(*inc)) + (inc->payload ? rds_payload_mem(inc->payload) : 0);
 }
 
 static void rds_inc_release(struct kref *ref)

@@ -46,6 +46,9 @@ static inline struct rds_inc *rds_inc_get(struct rds_inc *inc)
 	return inc;
 }
 
+/* The memory that it takes, in bytes. */
+size_t rds_inc_mem(const struct rds_inc *inc);
+
 /* Any context; NULL is fine. */
 void rds_inc_put(struct rds_inc *inc);
 

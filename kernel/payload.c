@@ -51,6 +51,13 @@ void rds_payload_put(struct rds_payload *p)
 	kfree(p);
 }
 
+size_t rds_payload_mem(const struct rds_payload *p)
+{
+	if (!p->max)
+		return sizeof(*p) + p->len;
+	return struct_size(p, bv, p->max) + p->nr * PAGE_SIZE;
+}
+
 static int rds_payload_fill_page(struct rds_payload *p, struct iov_iter *from, u32 len)
 {
 	struct page *page = alloc_page(GFP_KERNEL);

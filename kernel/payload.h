@@ -54,6 +54,9 @@ static inline struct rds_payload *rds_payload_get(struct rds_payload *p)
 /* Any context; NULL is fine. */
 void rds_payload_put(struct rds_payload *p);
 
+/* The memory that it takes, in bytes. */
+size_t rds_payload_mem(const struct rds_payload *p);
+
 /* Copy the first @len bytes to user space; returns how many were copied.  Sleeps. */
 size_t rds_payload_to_iter(struct rds_payload *p, u32 len, struct iov_iter *to);
 

@@ -78,7 +78,9 @@ void rds_sock_consumed(struct rds_sock *rs, struct rds_inc *inc)
 {
 	spin_lock_bh(&rs->rcv_lock);
 	rs->rcv_bytes -= inc->len;
-	if (rs->congested && rs->rcv_bytes < rds_rcvbuf(rs) / 2) {
+	rs->rcv_mem -= rds_inc_mem(inc);
+	if (rs->congested && rs->rcv_bytes < rds_rcvbuf(rs) / 2 &&
+	    rs->rcv_mem < rds_rcv_mem_soft(rs) / 2) {
 		rs->congested = false;
 		rds_cong_clear_port(rs->lmap, rs->bound.port);
 	}

@@ -45,7 +45,8 @@ struct rds_sock {
 	spinlock_t		rcv_lock;
 	struct list_head	received;
 	struct list_head	notifies;
-	u32			rcv_bytes;
+	u32			rcv_bytes;	/* of payload received and not read */
+	size_t			rcv_mem;	/* the memory that it takes */
 	bool			congested;	/* our port's bit is set */
 	bool			released;	/* takes no more messages */
 
@@ -85,6 +86,25 @@ static inline u32 rds_sndbuf(const struct rds_sock *rs)
 static inline u32 rds_rcvbuf(const struct rds_sock *rs)
 {
 	return READ_ONCE(rs->sk.sk_rcvbuf) / 2;
+}
+
+/* Memory of received messages in bytes.  The receive buffer counts payload; of empty or tiny messages
+ * the rest is most, and is bounded by a multiple of it: above the soft limit the port is congested, too.
+ * Peers that were told finish what they have under way, which is a send buffer's worth or more.  Above the
+ * hard limit they are not heard any more.
+ */
+#define RDS_RCV_MEM_SOFT	32	/* times the receive buffer */
+#define RDS_RCV_MEM_HARD	64
+#define RDS_RCV_MEM_HARD_MIN	(1u << 20)
+
+static inline size_t rds_rcv_mem_soft(const struct rds_sock *rs)
+{
+	return (size_t)rds_rcvbuf(rs) * RDS_RCV_MEM_SOFT;
+}
+
+static inline size_t rds_rcv_mem_hard(const struct rds_sock *rs)
+{
+	return max_t(size_t, (size_t)rds_rcvbuf(rs) * RDS_RCV_MEM_HARD, RDS_RCV_MEM_HARD_MIN);
 }
 
 /* The oldest received message: taken off with its reference, or with @peek left there and another
