@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* Peers that send more than they may, and peers that take nothing. */
+#include "hostile.h"
+
+#define TIMEOUT		200
+#define FLOODED_PORT	5002
+#define SMALL_RCVBUF	4096
+/* Of received messages' memory, whatever the receive buffer; see Documentation/socket-api.md */
+#define MEMORY_LIMIT	(1 << 20)
+#define TOO_MANY	60000
+
+/* --- receivers that do not read ----------------------------------------- */
+
+/* Send messages of @len bytes until the connection is ended for it; how many were sent. */
+static int flood(struct __test_metadata *_metadata, FIXTURE_DATA(hostile) *self, int port, uint32_t len)
+{
+	int sent, err = 0;
+
+	for (sent = 0; sent < TOO_MANY && !err; sent++)
+		err = peer_push_message(&self->peer, message_to(port, len), sent) ?: self->peer.send_status;
+	EXPECT_LT(sent, TOO_MANY);
+	return sent;
+}
+
+static void overrun(struct __test_metadata *_metadata, FIXTURE_DATA(hostile) *self, uint32_t len, int most)
+{
+	long long sock = open_socket(self, FLOODED_PORT, SMALL_RCVBUF), before = count_of(self, "drop_recv_overrun");
+	long long drained[2];
+	struct head head;
+	int i;
+
+	ASSERT_GT(sock, 0);
+	ASSERT_EQ(0, hello(self, &self->peer));
+	flood(_metadata, self, FLOODED_PORT, len);
+	EXPECT_COUNTED("drop_recv_overrun", before);
+	peer_close(&self->peer);
+	/* once more: not one gets in */
+	before = count_of(self, "drop_recv_overrun");
+	ASSERT_EQ(0, hello(self, &self->peer));
+	peer_push_message(&self->peer, message_to(FLOODED_PORT, len), 0);
+	EXPECT_COUNTED("drop_recv_overrun", before);
+	peer_close(&self->peer);
+	ASSERT_EQ(2, observer_ask(self->observer, drained, 2, "drain %lld", sock));
+	EXPECT_GT(drained[0], 0);
+	EXPECT_LE(drained[0], most);
+	EXPECT_EQ(drained[0] * len, drained[1]);
+	/* what was not taken does not count as received: sent again, it is delivered */
+	ASSERT_EQ(0, hello(self, &self->peer));
+	head = message_to(FLOODED_PORT, len);
+	head.flags = FLAG_AGAIN;
+	for (i = 1; i <= 2; i++) {
+		head.seq = drained[0] + i;
+		ASSERT_EQ(0, peer_push_message(&self->peer, head, i));
+		ASSERT_EQ(0, peer_settle(&self->peer));
+		EXPECT_EQ(len, received(self, sock, i));
+	}
+}
+
+TEST_F_TIMEOUT(hostile, congestion_is_ignored, TIMEOUT)
+{
+	overrun(_metadata, self, 300, MEMORY_LIMIT / 4096 + 1);
+}
+
+TEST_F_TIMEOUT(hostile, congestion_is_ignored_with_long_messages, TIMEOUT)
+{
+	overrun(_metadata, self, MESSAGE_MAX / 4, MEMORY_LIMIT / (MESSAGE_MAX / 4) + 1);
+}
+
+/* They count as nothing in the receive buffer. */
+TEST_F_TIMEOUT(hostile, flood_of_empty_messages, TIMEOUT)
+{
+	overrun(_metadata, self, 0, MEMORY_LIMIT / 128 + 1);
+}
+
+/* Empty messages make a port congested, too: this is what a peer that means well is told. */
+TEST_F_TIMEOUT(hostile, empty_messages_congest, TIMEOUT)
+{
+	long long sock = open_socket(self, FLOODED_PORT, SMALL_RCVBUF), before = count_of(self, "cong_update_queued");
+	struct frame f;
+	int i;
+
+	ASSERT_GT(sock, 0);
+	ASSERT_EQ(0, hello(self, &self->peer));
+	for (i = 0; i < 1500; i++)
+		ASSERT_EQ(0, peer_push_message(&self->peer, message_to(FLOODED_PORT, 0), 0));
+	ASSERT_EQ(0, peer_settle(&self->peer));
+	EXPECT_COUNTED("cong_update_queued", before);
+	do {
+		ASSERT_EQ(0, peer_take(&self->peer, &f));
+	} while (f.head.flags != FLAG_MAP);
+	EXPECT_EQ(1 << FLOODED_PORT % 8, f.payload[FLOODED_PORT / 8]);
+	EXPECT_EQ(1500, ask_for(self, "drain %lld", sock));
+}
+
+/* --- messages that do not end ------------------------------------------- */
+
+/* Two connections from one address: of different types of service. */
+static int hello_with_tos(FIXTURE_DATA(hostile) *self, struct peer *p, uint8_t tos)
+{
+	peer_close(p);
+	p->tos = tos;
+	return peer_hello(p, self->me, self->them);
+}
+
+/* Send the longest message and wait for its ack: a frame that was refused has arrived, too. */
+static int send_longest(struct peer *p, unsigned int seed)
+{
+	struct head head = message_to(TARGET_PORT, MESSAGE_MAX);
+	struct frame f;
+	int err;
+
+	head.seq = 1;
+	head.flags = FLAG_AGAIN | FLAG_WANT_ACK;
+	err = peer_push_message(p, head, seed);
+	do {
+		err = err ?: peer_take(p, &f);
+	} while (!err && !(frame_is_ack(&f) && f.head.ack == 1));
+	return err;
+}
+
+TEST_F_TIMEOUT(hostile, messages_that_never_end, TIMEOUT)
+{
+	long long limit = count_of(self, "drop_partial_limit"), stale = count_of(self, "drop_partial_stale"), old;
+	struct head head = message_to(TARGET_PORT, MESSAGE_MAX);
+	int64_t end = now_ms() + PEER_WAIT_MS;
+	static const uint8_t payload[FRAGMENT];
+	struct peer other = { 0 };
+	int i, err;
+
+	ASSERT_EQ(0, hello(self, &self->peer));
+	old = ask_for(self, "param ib_max_partial 1");
+	ASSERT_GT(old, 0);
+	head.seq = 1;
+	for (i = 0; i < 200; i++)
+		ASSERT_EQ(0, peer_push_frame(&self->peer, &head, payload, FRAGMENT));
+	ASSERT_EQ(0, peer_settle(&self->peer));
+	/* another one finds no room, until it is taken from the one that does not go on */
+	do {
+		err = hello_with_tos(self, &other, 1) ?: send_longest(&other, 6);
+	} while (err && now_ms() < end);
+	EXPECT_EQ(0, err);
+	EXPECT_EQ(MESSAGE_MAX, received(self, self->sock, 6));
+	EXPECT_LT(limit, count_of(self, "drop_partial_limit"));
+	EXPECT_LT(stale, count_of(self, "drop_partial_stale"));
+	EXPECT_EQ(1, ask_for(self, "param ib_max_partial %lld", old));
+	peer_close(&other);
+}
+
+/* --- peers that take nothing -------------------------------------------- */
+
+TEST_F_TIMEOUT(hostile, pings_by_the_thousand, TIMEOUT)
+{
+	long long pings = count_of(self, "recv_ping"), dropped = count_of(self, "pong_dropped");
+	int i;
+
+	/* no pong is taken: as many are kept as is allowed */
+	self->peer.no_receives = true;
+	ASSERT_EQ(0, insist(self, &self->peer, peer_connect));
+	for (i = 0; i < 3000; i++)
+		ASSERT_EQ(0, peer_push_message(&self->peer, (struct head){ .sport = MY_PORT }, 0));
+	ASSERT_EQ(0, peer_settle(&self->peer));
+	EXPECT_GE(count_reaches(self, "recv_ping", pings + 3000), pings + 3000);
+	EXPECT_GE(count_of(self, "pong_dropped"), dropped + 3000 - 64);
+}
+
+TEST_F_TIMEOUT(hostile, posts_no_receives, TIMEOUT)
+{
+	long long before = count_of(self, "drop_send_stalled");
+
+	self->peer.no_receives = true;
+	ASSERT_EQ(0, insist(self, &self->peer, peer_connect));
+	ASSERT_EQ(0, have_sent(self, self->sock, MY_PORT, 5000, 1));
+	EXPECT_COUNTED("drop_send_stalled", before);
+}
+
+TEST_F_TIMEOUT(hostile, never_acknowledges, TIMEOUT)
+{
+	long long err;
+	int i;
+
+	ASSERT_EQ(0, hello(self, &self->peer));
+	/* the send buffer is full; nobody else's is */
+	for (i = 0; i < 100; i++) {
+		err = have_sent(self, self->sock, MY_PORT, 10000, 1);
+		if (err)
+			break;
+	}
+	EXPECT_EQ(-EAGAIN, err);
+	EXPECT_LT(i, 100);
+}
+
+/* --- maps --------------------------------------------------------------- */
+
+TEST_F_TIMEOUT(hostile, flood_of_maps, TIMEOUT)
+{
+	long long before = count_of(self, "cong_update_received");
+	int i;
+
+	ASSERT_EQ(0, hello(self, &self->peer));
+	for (i = 0; i < 300; i++)
+		ASSERT_EQ(0, peer_push_map(&self->peer, i % 2 ? 0 : MY_PORT));
+	ASSERT_EQ(0, peer_settle(&self->peer));
+	EXPECT_GE(count_reaches(self, "cong_update_received", before + 300), before + 300);
+	EXPECT_EQ(0, exchange(self, &self->peer, self->sock, TARGET_PORT));
+}
+
+/* It says that all its ports are congested, and goes: its next connection tells otherwise. */
+TEST_F_TIMEOUT(hostile, congested_and_gone, TIMEOUT)
+{
+	struct head head = { .len = MAP_LEN, .flags = FLAG_MAP };
+	long long before = count_of(self, "cong_update_received");
+	uint8_t ones[FRAGMENT];
+
+	memset(ones, 0xff, sizeof(ones));
+	ASSERT_EQ(0, hello(self, &self->peer));
+	ASSERT_EQ(0, peer_push_frame(&self->peer, &head, ones, FRAGMENT));
+	ASSERT_EQ(0, peer_send_frame(&self->peer, &head, ones, FRAGMENT));
+	EXPECT_COUNTED("cong_update_received", before + 1);
+	EXPECT_EQ(-ENOBUFS, have_sent(self, self->sock, MY_PORT, 10, 1));
+	peer_disconnect(&self->peer);
+}
+
+TEST_HARNESS_MAIN
