@@ -241,7 +241,7 @@ static int rds_release(struct socket *sock)
 	if (rs->trans)
 		rds_bind_remove(rs->rn, rs);
 	rds_sock_cancel(rs, NULL, 0);
-	rds_sock_wait_ops(rs);
+	rds_sock_wait_ops(rs, NULL, 0);
 	rds_mr_free_all(rs);
 	rds_notify_purge(rs);
 	rds_cong_forget_sock(rs);
@@ -286,6 +286,7 @@ static void rds_sock_init(struct rds_sock *rs, struct net *net)
 	spin_lock_init(&rs->rcv_lock);
 	spin_lock_init(&rs->mr_lock);
 	INIT_LIST_HEAD(&rs->sending);
+	INIT_LIST_HEAD(&rs->ops);
 	INIT_LIST_HEAD(&rs->received);
 	INIT_LIST_HEAD(&rs->notifies);
 	INIT_LIST_HEAD(&rs->cong_item);

@@ -190,14 +190,16 @@ static void rds_conn_drop(struct rds_conn *conn, enum rds_drop_reason reason)
 }
 
 void rds_conn_drop_from(struct rds_net *rn, const struct in6_addr *laddr,
-			enum rds_drop_reason reason)
+			const struct in6_addr *faddr, enum rds_drop_reason reason)
 {
 	struct rds_conn *conn;
 
 	spin_lock_bh(&rn->lock);
 	list_for_each_entry(conn, &rn->conn_list, net_item) {
-		if (ipv6_addr_equal(&conn->key.laddr, laddr))
-			rds_conn_drop(conn, reason);
+		if (!ipv6_addr_equal(&conn->key.laddr, laddr) ||
+		    (faddr && !ipv6_addr_equal(&conn->key.faddr, faddr)))
+			continue;
+		rds_conn_drop(conn, reason);
 	}
 	spin_unlock_bh(&rn->lock);
 }

@@ -55,9 +55,11 @@ static inline struct rds_conn *rds_path_conn(struct rds_path *path)
 	return container_of(path, struct rds_conn, path);
 }
 
-/* Drop the present endpoint of every connection from @laddr.  Any context. */
+/* Drop the present endpoint of every connection from @laddr to @faddr, or to anywhere with NULL.  Any
+ * context.
+ */
 void rds_conn_drop_from(struct rds_net *rn, const struct in6_addr *laddr,
-			enum rds_drop_reason reason);
+			const struct in6_addr *faddr, enum rds_drop_reason reason);
 
 /* Call @visit for each connection of the namespace, without a lock.  -ENOMEM.  Sleeps. */
 int rds_conn_for_each(struct rds_net *rn, void (*visit)(struct rds_conn *conn, void *arg), void *arg);

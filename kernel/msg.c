@@ -128,14 +128,14 @@ static void rds_msg_end_silent(struct rds_msg *msg)
 }
 
 /* With the pages unpinned. */
-static void rds_op_finish(struct rds_msg *msg)
+static void rds_op_finish(struct rds_op *op)
 {
+	struct rds_msg *msg = op->msg;
 	struct rds_sock *rs = msg->rs;
 
 	if (atomic_dec_and_test(&msg->ops_left) && !msg->has_send)
 		rds_msg_end_silent(msg);
-	if (atomic_dec_and_test(&rs->ops))
-		wake_up_var(&rs->ops);
+	rds_sock_op_over(rs, op);
 	rds_msg_part_done(msg);
 	rds_msg_put(msg);
 }
@@ -145,7 +145,7 @@ static void rds_op_work(struct work_struct *work)
 	struct rds_op *op = container_of(work, struct rds_op, work);
 
 	rds_pin_release(&op->pin);
-	rds_op_finish(op->msg);
+	rds_op_finish(op);
 }
 
 void rds_op_done(struct rds_op *op, int status)
@@ -163,7 +163,7 @@ void rds_op_done(struct rds_op *op, int status)
 		return;
 	}
 	rds_pin_release(&op->pin);
-	rds_op_finish(msg);
+	rds_op_finish(op);
 }
 
 void rds_msg_queue_work(struct work_struct *work)

@@ -44,6 +44,8 @@ struct rds_op {
 	int		status;		/* RDS_RDMA_*: the first bad one, its own or its message's */
 	struct rds_notify *notify;	/* allocated ahead, queued when the message's last part is done */
 	struct rds_msg	*msg;
+	struct list_head sock_item;	/* rs->ops, while its pages are pinned; under rs->snd_lock */
+	bool		ending;		/* cancelled, or done with: it ends soon; under rs->snd_lock */
 	struct rds_pin	pin;		/* the local side */
 	struct work_struct work;	/* unpinning pages that were written to sleeps */
 };

@@ -246,6 +246,7 @@ static struct rds_op *rds_send_add_op(struct rds_send *s, u64 cookie, u64 remote
 	if (!op)
 		return NULL;
 	op->msg = msg;
+	INIT_LIST_HEAD(&op->sock_item);
 	op->fence = flags & RDS_RDMA_FENCE;
 	op->rkey = rds_cookie_rkey(cookie);
 	op->raddr = remote + rds_cookie_offset(cookie);
@@ -399,7 +400,7 @@ static int rds_send_pin_op(struct rds_send *s, struct rds_op *op)
 		return err;
 	atomic_inc(&s->msg->parts);
 	atomic_inc(&s->msg->ops_left);
-	atomic_inc(&s->rs->ops);
+	rds_sock_op_begin(s->rs, op);
 	return 0;
 }
 
@@ -437,8 +438,7 @@ static void rds_send_unpin(struct rds_send *s)
 		rds_pin_release(&op->pin);
 		atomic_dec(&s->msg->parts);
 		atomic_dec(&s->msg->ops_left);
-		if (atomic_dec_and_test(&s->rs->ops))
-			wake_up_var(&s->rs->ops);
+		rds_sock_op_over(s->rs, op);
 	}
 }
 

@@ -138,15 +138,26 @@ static bool rds_msg_goes_to(const struct rds_msg *msg, const struct in6_addr *ad
 }
 
 /* Messages that are being queued just now have no path yet; they count as sent afterwards. */
+static bool rds_msg_is_meant(const struct rds_msg *msg, const struct in6_addr *addr, __be16 port)
+{
+	return smp_load_acquire(&msg->path) && rds_msg_goes_to(msg, addr, port);
+}
+
 static void rds_sock_collect(struct rds_sock *rs, const struct in6_addr *addr, __be16 port,
 			     struct list_head *list)
 {
 	struct rds_msg *msg, *tmp;
+	struct rds_op *op;
 
 	spin_lock_bh(&rs->snd_lock);
 	list_for_each_entry_safe(msg, tmp, &rs->sending, sock_item) {
-		if (smp_load_acquire(&msg->path) && rds_msg_goes_to(msg, addr, port))
+		if (rds_msg_is_meant(msg, addr, port))
 			list_move_tail(&msg->sock_item, list);
+	}
+	/* also those whose message is acknowledged already, or being cancelled by another thread */
+	list_for_each_entry(op, &rs->ops, sock_item) {
+		if (rds_msg_is_meant(op->msg, addr, port))
+			op->ending = true;
 	}
 	spin_unlock_bh(&rs->snd_lock);
 }
@@ -165,6 +176,46 @@ static struct rds_msg *rds_sock_pop(struct rds_sock *rs, struct list_head *list)
 	return msg;
 }
 
+void rds_sock_op_begin(struct rds_sock *rs, struct rds_op *op)
+{
+	spin_lock_bh(&rs->snd_lock);
+	list_add_tail(&op->sock_item, &rs->ops);
+	spin_unlock_bh(&rs->snd_lock);
+}
+
+void rds_sock_op_over(struct rds_sock *rs, struct rds_op *op)
+{
+	spin_lock_bh(&rs->snd_lock);
+	list_del_init(&op->sock_item);
+	spin_unlock_bh(&rs->snd_lock);
+	wake_up_var(&rs->ops);
+}
+
+static bool rds_sock_ops_ended(struct rds_sock *rs, const struct in6_addr *addr, __be16 port)
+{
+	struct rds_op *op;
+	bool ended = true;
+
+	spin_lock_bh(&rs->snd_lock);
+	list_for_each_entry(op, &rs->ops, sock_item) {
+		if (!op->ending || !rds_msg_goes_to(op->msg, addr, port))
+			continue;
+		ended = false;
+		break;
+	}
+	spin_unlock_bh(&rs->snd_lock);
+	return ended;
+}
+
+void rds_sock_wait_ops(struct rds_sock *rs, const struct in6_addr *addr, __be16 port)
+{
+	if (wait_var_event_timeout(&rs->ops, rds_sock_ops_ended(rs, addr, port),
+				   RDS_CLOSE_OPS_TIMEOUT))
+		return;
+	rds_conn_drop_from(rs->rn, &rs->bound.addr, addr, RDS_DROP_OP_CANCEL);
+	wait_var_event(&rs->ops, rds_sock_ops_ended(rs, addr, port));
+}
+
 void rds_sock_cancel(struct rds_sock *rs, const struct in6_addr *addr, __be16 port)
 {
 	struct rds_msg *msg;
@@ -175,14 +226,6 @@ void rds_sock_cancel(struct rds_sock *rs, const struct in6_addr *addr, __be16 po
 		rds_path_cancel(msg, RDS_RDMA_CANCELED);
 		rds_msg_put(msg);
 	}
-}
-
-void rds_sock_wait_ops(struct rds_sock *rs)
-{
-	if (wait_var_event_timeout(&rs->ops, !atomic_read(&rs->ops), RDS_CLOSE_OPS_TIMEOUT))
-		return;
-	rds_conn_drop_from(rs->rn, &rs->bound.addr, RDS_DROP_OP_CANCEL);
-	wait_var_event(&rs->ops, !atomic_read(&rs->ops));
 }
 
 /* All sockets of a namespace */

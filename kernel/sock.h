@@ -13,6 +13,7 @@ struct rds_conn;
 struct rds_domain;
 struct rds_inc;
 struct rds_net;
+struct rds_op;
 struct rds_transport;
 
 struct rds_sock {
@@ -40,7 +41,7 @@ struct rds_sock {
 	spinlock_t		snd_lock;
 	struct list_head	sending;	/* messages not done */
 	u32			snd_bytes;	/* their payload */
-	atomic_t		ops;		/* operations that the device may be at */
+	struct list_head	ops;		/* operations whose pages are pinned */
 
 	spinlock_t		rcv_lock;
 	struct list_head	received;
@@ -126,13 +127,18 @@ bool rds_sock_writable(struct rds_sock *rs);
 /* From now on nothing is delivered to @rs; what was is gone.  Called once. */
 void rds_sock_stop_receiving(struct rds_sock *rs);
 
+/* An operation's pages are pinned for it, and are no longer. */
+void rds_sock_op_begin(struct rds_sock *rs, struct rds_op *op);
+void rds_sock_op_over(struct rds_sock *rs, struct rds_op *op);
+
+/* Wait until no device is at the memory of operations that rds_sock_cancel() has ended with the same
+ * arguments.  What other threads have sent since is not waited for.  Bounded: operations that take too
+ * long cost their connection.  Sleeps.
+ */
+void rds_sock_wait_ops(struct rds_sock *rs, const struct in6_addr *addr, __be16 port);
+
 /* End messages to @addr and @port, or all with @addr NULL, that are not acknowledged. */
 void rds_sock_cancel(struct rds_sock *rs, const struct in6_addr *addr, __be16 port);
-
-/* Wait until no device is at the socket's memory.  Bounded: operations that take too long cost
- * their connection.  Sleeps.
- */
-void rds_sock_wait_ops(struct rds_sock *rs);
 
 /* The socket can be found by rds_sock_for_each() from here to here. */
 void rds_sock_enlist(struct rds_sock *rs);

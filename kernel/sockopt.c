@@ -73,7 +73,7 @@ static int rds_set_cancel(struct rds_sock *rs, sockptr_t optval, unsigned int op
 	else
 		addr = sin6.sin6_addr;
 	rds_sock_cancel(rs, &addr, sin6.sin6_port);
-	rds_sock_wait_ops(rs);
+	rds_sock_wait_ops(rs, &addr, sin6.sin6_port);
 	return 0;
 }
 

@@ -144,6 +144,24 @@ TEST_F(dead_peer, abi11_gives_the_room_back)
 	}
 }
 
+/* An operation for a peer that does not answer is not waited for, when those for another are called back. */
+TEST_F(dead_peer, abi11_waits_for_its_own_operations)
+{
+	union rds_addr other = addr_with_port(&self->to, 7001);
+	char *local = map_guarded(_metadata, 4096);
+
+	ASSERT_EQ(0, rdma_op(self->fd, &self->to, 0x1000, 0, local, 4096, RDS_RDMA_NOTIFY_ME, 1));
+	ASSERT_EQ(0, rdma_op(self->fd, &other, 0x1000, 0, local, 4096, RDS_RDMA_NOTIFY_ME, 2));
+	EXPECT_EQ(8192, pinned_bytes());
+	ASSERT_EQ(0, cancel(self->fd, &other));
+	EXPECT_EQ(4096, pinned_bytes());
+	EXPECT_EQ(RDS_RDMA_CANCELED, rdma_status(self->fd, NULL));
+	EXPECT_EQ(-EAGAIN, rds_recv(self->fd, NULL, 0, MSG_DONTWAIT, NULL));
+	ASSERT_EQ(0, cancel(self->fd, &self->to));
+	EXPECT_EQ(0, pinned_bytes());
+	EXPECT_EQ(RDS_RDMA_CANCELED, rdma_status(self->fd, NULL));
+}
+
 TEST_F(dead_peer, abi11_only_that_address_and_port)
 {
 	union rds_addr port = addr_with_port(&self->to, 7001), host = self->to;

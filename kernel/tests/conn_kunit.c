@@ -69,7 +69,7 @@ static void conn_dropped_by_address(struct kunit *test)
 	rds_path_post(&other->path, RDS_EV_WANTED);
 	FIXTURE_ASSERT_STATE(test, mine, RDS_PATH_UP);
 	FIXTURE_ASSERT_STATE(test, other, RDS_PATH_UP);
-	rds_conn_drop_from(fixture(test)->rn, &addr, RDS_DROP_ADDR_CHANGE);
+	rds_conn_drop_from(fixture(test)->rn, &addr, NULL, RDS_DROP_ADDR_CHANGE);
 	rds_path_flush(&mine->path);
 	KUNIT_EXPECT_EQ(test, mine->path.state, RDS_PATH_DOWN);
 	KUNIT_EXPECT_EQ(test, mine->path.drops[0].reason, RDS_DROP_ADDR_CHANGE);

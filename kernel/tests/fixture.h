@@ -106,6 +106,19 @@ void fixture_receive(struct kunit *test, struct rds_conn *conn, u64 seq, u8 flag
 /* Pages charged to the process since the test began. */
 s64 fixture_pinned(struct kunit *test);
 
+/* Operations of @rs whose pages are pinned. */
+static inline unsigned int fixture_ops(struct rds_sock *rs)
+{
+	struct list_head *item;
+	unsigned int n = 0;
+
+	spin_lock_bh(&rs->snd_lock);
+	list_for_each(item, &rs->ops)
+		n++;
+	spin_unlock_bh(&rs->snd_lock);
+	return n;
+}
+
 #define fixture_stat(test, name)	rds_stat_sum(fixture(test)->rn, RDS_STAT_##name)
 
 /* Runs @func(@data) in another thread; fixture_join() waits for its end.  Not on the stack. */

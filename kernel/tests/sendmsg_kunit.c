@@ -27,7 +27,7 @@ static void take_traces(struct kunit *test, struct rds_sock *rs, struct traces *
 	t->pinned = fixture_pinned(test);
 	t->sent = fake.nr_sent;
 	t->snd_bytes = rs->snd_bytes;
-	t->ops = atomic_read(&rs->ops);
+	t->ops = fixture_ops(rs);
 	t->sock_refs = refcount_read(&rs->sk.sk_refcnt);
 	t->queued = fixture_stat(test, send_queued);
 	t->sending = !list_empty(&rs->sending);

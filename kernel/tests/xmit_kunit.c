@@ -383,7 +383,7 @@ static void xmit_operation_never_runs_twice(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, token, 77);
 	KUNIT_EXPECT_EQ(test, fixture_take_status(rs, &token), -ENOENT);
 	KUNIT_EXPECT_EQ(test, fixture_pinned(test), 0);
-	KUNIT_EXPECT_EQ(test, atomic_read(&rs->ops), 0);
+	KUNIT_EXPECT_EQ(test, fixture_ops(rs), 0);
 	expect_all_done(test, rs);
 }
 
@@ -448,7 +448,7 @@ static void xmit_cancelled_operations(struct kunit *test)
 	/* the device has the first two: they end when it says so */
 	KUNIT_EXPECT_EQ(test, fixture_take_status(rs, &token), RDS_RDMA_CANCELED);
 	KUNIT_EXPECT_EQ(test, token, 3);
-	KUNIT_EXPECT_EQ(test, atomic_read(&rs->ops), 2);
+	KUNIT_EXPECT_EQ(test, fixture_ops(rs), 2);
 	fake.room = INT_MAX;
 	rds_path_xmit(&conn->path);
 	KUNIT_EXPECT_EQ(test, times_sent(2), 1);
@@ -458,7 +458,7 @@ static void xmit_cancelled_operations(struct kunit *test)
 	while (fixture_take_status(rs, &token) != -ENOENT)
 		told |= 1u << token;
 	KUNIT_EXPECT_EQ(test, told, 6);
-	KUNIT_EXPECT_EQ(test, atomic_read(&rs->ops), 0);
+	KUNIT_EXPECT_EQ(test, fixture_ops(rs), 0);
 	KUNIT_EXPECT_EQ(test, fixture_pinned(test), 0);
 	expect_all_done(test, rs);
 }
