@@ -38,8 +38,9 @@ static int rds_bind_to(struct rds_sock *rs, const struct rds_addr *a)
 
 	domain = rds_bind_domain(rs, a);
 	if (IS_ERR(domain)) {
-		pr_info_ratelimited("rds_sockets: %pI6c is no address of a transport: not bound\n",
-				    &a->addr);
+		if (PTR_ERR(domain) == -EADDRNOTAVAIL)
+			pr_info_ratelimited("rds_sockets: %pI6c is no address of a transport: not bound\n",
+					    &a->addr);
 		return PTR_ERR(domain);
 	}
 	map = rds_cong_map_local(rs->rn, &a->addr);

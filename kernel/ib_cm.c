@@ -97,15 +97,17 @@ struct rds_ib_device *rds_ib_cm_find_device(const struct in6_addr *addr, u32 sco
 	struct rds_ib_device *dev = NULL;
 	struct sockaddr_storage ss;
 	struct rdma_cm_id *id;
+	int err;
 
 	id = rdma_create_id(&init_net, rds_ib_no_event, NULL, RDMA_PS_TCP, IB_QPT_RC);
 	if (IS_ERR(id))
 		return ERR_CAST(id);
 	rds_ib_to_sockaddr(&ss, addr, scope, 0);
-	if (!rdma_bind_addr(id, (struct sockaddr *)&ss) && id->device)
+	err = rdma_bind_addr(id, (struct sockaddr *)&ss);
+	if (!err && id->device)
 		dev = rds_ib_dev_find(id->device);
 	rdma_destroy_id(id);
-	return dev ?: ERR_PTR(-EADDRNOTAVAIL);
+	return dev ?: ERR_PTR(err == -ENOMEM ? err : -EADDRNOTAVAIL);
 }
 
 /* Endpoints */

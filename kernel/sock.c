@@ -42,7 +42,7 @@ struct rds_domain *rds_sock_domain(struct rds_sock *rs)
 		return domain;
 	domain = trans->domain_get(rs->rn, &rs->bound.addr, rs->bound.scope);
 	if (IS_ERR(domain))
-		return ERR_PTR(-EAGAIN);
+		return PTR_ERR(domain) == -ENOMEM ? domain : ERR_PTR(-EAGAIN);
 	spin_lock_bh(&rs->peer_lock);
 	old = rs->domain;
 	rs->domain = rds_domain_get(domain);

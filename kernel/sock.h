@@ -156,7 +156,7 @@ int rds_getsockopt(struct socket *sock, int level, int optname, char __user *opt
 		   int __user *optlen);
 
 /* The domain for the bound address, with a reference; found anew when its device went away.
- * Sleeps.  ERR_PTR(-EAGAIN): no device just now.
+ * Sleeps.  ERR_PTR(-EAGAIN): no device just now, ERR_PTR(-ENOMEM).
  */
 struct rds_domain *rds_sock_domain(struct rds_sock *rs);
 

@@ -106,7 +106,7 @@ static inline void rds_domain_put(struct rds_domain *domain)
 }
 
 /* The transport to which a local address belongs: loopback for 127.0.0.0/8 and ::1, else the first
- * that owns it.  Returns its domain with a reference, or ERR_PTR(-EADDRNOTAVAIL).  Sleeps.
+ * that owns it.  Returns its domain with a reference, or ERR_PTR(-EADDRNOTAVAIL), ERR_PTR(-ENOMEM).  Sleeps.
  */
 struct rds_domain *rds_transport_find(struct rds_net *rn, const struct in6_addr *addr, u32 scope);
 /* The transport that SO_RDS_TRANSPORT calls @type, NULL if it is not there.  Loopback cannot be asked for. */
