@@ -14,6 +14,8 @@ import tsc
 from initramfs import Rig
 
 BOOT_SECONDS = 240
+# No stage of booting is silent for so long.
+SILENT_SECONDS = 60
 SPLAT = re.compile(
     r"WARNING:|BUG:|BUG at|Oops|Call Trace:|Kernel panic|general protection fault|blocked for more than|detected stalls|"
     r"self-detected stall|soft lockup|possible (recursive locking|circular locking|irq lock inversion)|"
@@ -52,6 +54,7 @@ class Machine:
         self.link_path = os.path.join(sockets, f"{role}.link")
         self.link_peer = os.path.join(sockets, "b.link" if role == "a" else "a.link")
         self.boot = 0
+        self.hung_boots = 0
         self.test = None
         self.process = None
         self.port = None
@@ -67,6 +70,7 @@ class Machine:
         self.results = 0
         self.waiting = None
         self.deadline = time.monotonic() + BOOT_SECONDS * self.options.slower
+        self.console_begin = os.path.getsize(self.console)
         if os.path.exists(self.control_path):
             os.unlink(self.control_path)
         self.listener = socket.socket(socket.AF_UNIX)
@@ -81,6 +85,15 @@ class Machine:
         self.listener.settimeout(30)
         self.port = self.listener.accept()[0]
         self.listener.close()
+
+    def hangs_at_boot(self):
+        """Whether the kernel stopped before there was user space, and so before anything of ours."""
+        silence = time.time() - os.path.getmtime(self.console)
+        if self.state != "booting" or silence < SILENT_SECONDS * self.options.slower:
+            return False
+        with open(self.console, "rb") as console:
+            console.seek(self.console_begin)
+            return b"Run /init" not in console.read()
 
     def answer(self, status, text=""):
         self.waiting = None
