@@ -30,3 +30,17 @@ traces_of_us()
 	rdma_objects
 	return 0
 }
+
+# Let faults be injected that waiting would not help against, page by page, and in silence: the traces of
+# injected faults would pass for splats. None comes by itself; probabilities and /proc/PID/fail-nth are the test's.
+enable_faults()
+{
+	local kind
+	for kind in failslab fail_page_alloc fail_usercopy; do
+		echo 0 >"/sys/kernel/debug/$kind/verbose" || return
+	done
+	echo N >/sys/kernel/debug/failslab/ignore-gfp-wait || return
+	echo N >/sys/kernel/debug/fail_page_alloc/ignore-gfp-wait || return
+	echo N >/sys/kernel/debug/fail_page_alloc/ignore-gfp-highmem || return
+	echo 0 >/sys/kernel/debug/fail_page_alloc/min-order
+}
