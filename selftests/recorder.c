@@ -13,6 +13,7 @@
  * is an error.  With no MESSAGES it sends until "enough" exists.  Results as TAP.
  *
  *	-o	RDMA operations go along with the messages, reads and writes (recorder_ops.h)
+ *	-s	every fourth operation is a compare-and-swap (on both machines, or none)
  *	-k	keys may die with their device
  *	-m	allocations are made to fail: ENOMEM is a reason to try again
  *	-r	the peer will be restarted.  When half is through, "half" appears, and in "floors" how much of each
@@ -618,10 +619,13 @@ static int parse(int argc, char **argv, bool *operations)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "okmrb:f:")) != -1) {
+	while ((c = getopt(argc, argv, "oskmrb:f:")) != -1) {
 		switch (c) {
 		case 'o':
 			*operations = true;
+			break;
+		case 's':
+			ops_swap = true;
 			break;
 		case 'k':
 			ops_keys_may_die = true;

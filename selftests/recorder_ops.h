@@ -96,6 +96,8 @@ struct ops {
 	bool			ended;		/* the peer has told its end */
 };
 
+/* Compare-and-swaps go along with reads and writes. */
+static bool ops_swap;
 /* A device may go and take all keys with it: failed operations then call for a new key. */
 static bool ops_keys_may_die;
 /* A peer that is killed does not finish its operations, nor answer those of ours. */
@@ -158,7 +160,7 @@ static bool is_write(uint32_t number)
 
 static bool is_swap(uint32_t number)
 {
-	return number % 4 == 3;
+	return ops_swap && number % 4 == 3;
 }
 
 static uint32_t op_len(uint32_t number)
@@ -355,7 +357,8 @@ static void check_read(const struct slot *slot)
 	if (is_swap(slot->number) ? was_swapped(slot) : !memcmp(slot->local, want, len))
 		return;
 	data_errors++;
-	complain("operation %u succeeded, but has read something else", slot->number);
+	complain("operation %u succeeded, but has read something else: %llx", slot->number,
+		 (unsigned long long)*(uint64_t *)slot->local);
 }
 
 static void on_notification(struct ops *o, const struct rds_rdma_notify *note)
