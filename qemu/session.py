@@ -16,8 +16,8 @@ from machine import Machine
 
 UNLOAD_SECONDS = 60
 KILL_GRACE_SECONDS = 20
-# On a busy host the debug kernel sometimes stops for ever in its own RCU self-tests; why is not known.
-HUNG_BOOTS = 2
+# About every third boot of the debug kernel stops for ever in its own RCU self-tests: the CPU idles, its timer ticks.
+HUNG_BOOTS = 5
 
 
 class Run:

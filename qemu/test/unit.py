@@ -183,7 +183,7 @@ class Consoles(Folder):
         path = self.file("console", text)
         when = time.time() - silent
         os.utime(path, (when, when))
-        vm = types.SimpleNamespace(state="booting", console=path, console_begin=begin, options=types.SimpleNamespace(slower=1))
+        vm = types.SimpleNamespace(state="booting", console=path, console_begin=begin)
         return machine.Machine.hangs_at_boot(vm)
 
     def test_a_kernel_that_falls_silent_before_user_space_hangs(self):
