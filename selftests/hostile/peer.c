@@ -593,7 +593,7 @@ int peer_rdma(struct peer *p, enum ibv_wr_opcode opcode, size_t offset, uint64_t
 
 /* --- receiving ---------------------------------------------------------- */
 
-bool frame_is_ack(const struct frame *f)
+static bool frame_is_ack(const struct frame *f)
 {
 	return !f->head.sport && !f->head.dport && !f->len;
 }

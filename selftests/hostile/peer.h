@@ -139,6 +139,5 @@ static inline int peer_take(struct peer *p, struct frame *f)
 
 /* The next frame that is neither of a map nor nothing but an ack. */
 int peer_take_data(struct peer *p, struct frame *f);
-bool frame_is_ack(const struct frame *f);
 
 #endif
