@@ -16,8 +16,6 @@ from machine import Machine
 
 UNLOAD_SECONDS = 60
 KILL_GRACE_SECONDS = 20
-# About every third boot of the debug kernel stops for ever in its own RCU self-tests: the CPU idles, its timer ticks.
-HUNG_BOOTS = 5
 
 
 class Run:
@@ -212,21 +210,12 @@ class Run:
             if machine.state != "over":
                 self.give_up(machine, "the VM ended by itself")
             self.stop(machine, "killed")
-        elif machine.hung_boots < HUNG_BOOTS and machine.hangs_at_boot():
-            self.boot_again(machine)
         elif machine.deadline and time.monotonic() > machine.deadline:
             if machine.state != "over":
                 what = {"booting": "the VM did not start its script", "running": "the script did not end",
                         "ended": "unloading did not end", "between": "the next test did not begin"}[machine.state]
                 self.give_up(machine, f"time is up: {what}")
             self.stop(machine, "killed")
-
-    def boot_again(self, machine):
-        print(f"# VM {machine.role} hung before user space; it is started again", flush=True)
-        self.stop(machine, "killed")
-        machine.hung_boots += 1
-        machine.boot -= 1
-        self.start(machine)
 
     def drain(self, machine):
         """What a VM said before it ended still counts."""

@@ -7,7 +7,6 @@ import io
 import os
 import sys
 import tempfile
-import time
 import types
 import unittest
 
@@ -178,24 +177,6 @@ class Consoles(Folder):
     def test_a_splat_is_put_down_to_the_test_before_it(self):
         path = self.file("console", "rig: test: one\n[ 1.0] fine\nrig: test: two\n[ 2.0] BUG: KASAN: bad\n")
         self.assertEqual(list(machine.splats(path)), [("two", "[ 2.0] BUG: KASAN: bad")])
-
-    def hangs(self, text, silent, begin=0):
-        path = self.file("console", text)
-        when = time.time() - silent
-        os.utime(path, (when, when))
-        vm = types.SimpleNamespace(state="booting", console=path, console_begin=begin)
-        return machine.Machine.hangs_at_boot(vm)
-
-    def test_a_kernel_that_falls_silent_before_user_space_hangs(self):
-        self.assertTrue(self.hangs("Running self tests\n", silent=100))
-        self.assertFalse(self.hangs("Running self tests\n", silent=1))
-
-    def test_silence_is_no_sign_of_it_later(self):
-        self.assertFalse(self.hangs("Run /init as init process\n", silent=100))
-
-    def test_each_boot_is_looked_at_alone(self):
-        before = "Run /init as init process\n"
-        self.assertTrue(self.hangs(before + "Running self tests\n", silent=100, begin=len(before)))
 
 
 class TapResult(unittest.TestResult):
