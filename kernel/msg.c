@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #include "msg.h"
 
+#include <linux/cache.h>
 #include <linux/slab.h>
 #include <linux/wait_bit.h>
 #include "conn.h"
@@ -26,6 +27,12 @@ struct rds_msg *rds_msg_alloc(gfp_t gfp)
 	atomic_set(&msg->parts, 1);
 	msg->has_send = true;
 	return msg;
+}
+
+size_t rds_msg_mem(const struct rds_msg *msg)
+{
+	return L1_CACHE_ALIGN(sizeof(*msg)) + msg->nr_ops * sizeof(struct rds_op) +
+	       (msg->payload ? rds_payload_mem(msg->payload) : 0);
 }
 
 static void rds_msg_release(struct kref *ref)
@@ -109,8 +116,7 @@ void rds_msg_done(struct rds_msg *msg, int status)
 		rds_op_set_status(op, status);
 	if (rs) {
 		spin_lock_bh(&rs->snd_lock);
-		list_del_init(&msg->sock_item);
-		rs->snd_bytes -= msg->len;
+		rds_sock_uncharge(rs, msg);
 		spin_unlock_bh(&rs->snd_lock);
 		rs->sk.sk_write_space(&rs->sk);
 	}

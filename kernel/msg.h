@@ -91,6 +91,9 @@ static inline struct rds_msg *rds_msg_get(struct rds_msg *msg)
 	return msg;
 }
 
+/* The memory that it takes, in bytes: once it is built, the same until its end. */
+size_t rds_msg_mem(const struct rds_msg *msg);
+
 /* Any context, no lock of ours held but path->rx_lock. */
 void rds_msg_put(struct rds_msg *msg);
 

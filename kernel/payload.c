@@ -60,7 +60,7 @@ size_t rds_payload_mem(const struct rds_payload *p)
 
 static int rds_payload_fill_page(struct rds_payload *p, struct iov_iter *from, u32 len)
 {
-	struct page *page = alloc_page(GFP_KERNEL);
+	struct page *page = alloc_page(GFP_KERNEL_ACCOUNT);
 
 	if (!page)
 		return -ENOMEM;
@@ -70,7 +70,7 @@ static int rds_payload_fill_page(struct rds_payload *p, struct iov_iter *from, u
 
 struct rds_payload *rds_payload_from_iter(struct iov_iter *from, u32 len)
 {
-	struct rds_payload *p = rds_payload_alloc(len, GFP_KERNEL);
+	struct rds_payload *p = rds_payload_alloc(len, GFP_KERNEL_ACCOUNT);
 	u32 done, n;
 	int err;
 

@@ -32,8 +32,9 @@ static inline bool rds_payload_is_inline(const struct rds_payload *p)
 	return !p->max;
 }
 
-/* Copy @len bytes (1 to RDS_MSG_MAX) from user space.  Sleeps.  Pages are filled whole, so
- * that fragment i is one piece of one page.  Returns ERR_PTR(-EFAULT or -ENOMEM).
+/* Copy @len bytes (1 to RDS_MSG_MAX) from user space, into memory that the caller's control group pays
+ * for.  Sleeps.  Pages are filled whole, so that fragment i is one piece of one page.  Returns
+ * ERR_PTR(-EFAULT or -ENOMEM).
  */
 struct rds_payload *rds_payload_from_iter(struct iov_iter *from, u32 len);
 

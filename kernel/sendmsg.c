@@ -25,6 +25,13 @@
 #define RDS_SEND_FLAGS \
 	(MSG_DONTWAIT | MSG_ZEROCOPY | MSG_CMSG_COMPAT | MSG_NOSIGNAL | MSG_EOR | MSG_BATCH)
 
+/* With the send buffer full, a peer that has fewer messages queued than this, and less than this part of the
+ * buffer, may have more.  Of very many queued messages, only the newest are looked at.
+ */
+#define RDS_SEND_SHARE_MSGS	8
+#define RDS_SEND_SHARE_PART	8
+#define RDS_SEND_LOOK_BACK	1024
+
 /* What one call is about. */
 struct rds_send {
 	struct rds_sock		*rs;
@@ -333,6 +340,37 @@ static int rds_send_build(struct rds_send *s, struct msghdr *m)
 
 /* Room in the send buffer: taken, the message is the socket's */
 
+/* Does the peer have less queued than its share?  Whoever has filled the buffer alone has not: its newest messages
+ * are enough, in number or in bytes.
+ */
+static bool rds_send_has_share(const struct rds_send *s)
+{
+	const struct rds_sock *rs = s->rs;
+	unsigned int looked = 0, msgs = 0;
+	const struct rds_msg *msg;
+	u32 bytes = 0;
+
+	lockdep_assert_held(&rs->snd_lock);
+	list_for_each_entry_reverse(msg, &rs->sending, sock_item) {
+		if (looked++ == RDS_SEND_LOOK_BACK)
+			break;
+		/* written without snd_lock; it is no more than compared */
+		if (READ_ONCE(msg->path) != &s->conn->path)
+			continue;
+		bytes += msg->len;
+		if (++msgs == RDS_SEND_SHARE_MSGS || bytes >= rds_sndbuf(rs) / RDS_SEND_SHARE_PART)
+			return false;
+	}
+	return true;
+}
+
+/* A peer that takes nothing must not keep the socket from others: they have their shares of as much again. */
+static bool rds_send_has_room(const struct rds_send *s)
+{
+	return rds_sock_has_room(s->rs, s->len, RDS_SND_ALL) ||
+	       (rds_sock_has_room(s->rs, s->len, RDS_SND_TWICE) && rds_send_has_share(s));
+}
+
 static bool rds_send_reserve(struct rds_send *s)
 {
 	struct rds_sock *rs = s->rs;
@@ -340,13 +378,11 @@ static bool rds_send_reserve(struct rds_send *s)
 	bool room;
 
 	spin_lock_bh(&rs->snd_lock);
-	/* the last message may exceed the limit, an empty one needs no room */
-	room = !msg->len || rs->snd_bytes < rds_sndbuf(rs);
+	room = rds_send_has_room(s);
 	if (room) {
-		rs->snd_bytes += msg->len;
-		if (rs->snd_bytes >= rds_sndbuf(rs) / 2)
+		rds_sock_charge(rs, msg);
+		if (!rds_sock_has_room(rs, msg->len, RDS_SND_HALF))
 			msg->hdr.flags |= RDS_FLAG_ACK_REQUIRED;
-		list_add_tail(&msg->sock_item, &rs->sending);
 		sock_hold(&rs->sk);
 		msg->rs = rs;
 	}
@@ -360,8 +396,7 @@ static void rds_send_unreserve(struct rds_send *s)
 	struct rds_msg *msg = s->msg;
 
 	spin_lock_bh(&rs->snd_lock);
-	list_del_init(&msg->sock_item);
-	rs->snd_bytes -= msg->len;
+	rds_sock_uncharge(rs, msg);
 	spin_unlock_bh(&rs->snd_lock);
 	msg->rs = NULL;
 	sock_put(&rs->sk);

@@ -127,9 +127,40 @@ void rds_sock_stop_receiving(struct rds_sock *rs)
 
 /* Sending */
 
-bool rds_sock_writable(struct rds_sock *rs)
+bool rds_sock_has_room(const struct rds_sock *rs, u32 len, enum rds_snd_share share)
 {
-	return READ_ONCE(rs->snd_bytes) < rds_sndbuf(rs);
+	u64 buf = rds_sndbuf(rs), used = READ_ONCE(rs->snd_bytes), max = buf;
+
+	if (RDS_SND_ALL * (u64)READ_ONCE(rs->snd_mem) >= share * buf * RDS_SND_MEM)
+		return false;
+	if (!len) {
+		used = READ_ONCE(rs->snd_empty);
+		max = RDS_SND_EMPTY;
+	}
+	return RDS_SND_ALL * used < share * max;
+}
+
+bool rds_sock_writable(const struct rds_sock *rs)
+{
+	return rds_sock_has_room(rs, 0, RDS_SND_ALL) && rds_sock_has_room(rs, 1, RDS_SND_ALL);
+}
+
+void rds_sock_charge(struct rds_sock *rs, struct rds_msg *msg)
+{
+	lockdep_assert_held(&rs->snd_lock);
+	list_add_tail(&msg->sock_item, &rs->sending);
+	WRITE_ONCE(rs->snd_bytes, rs->snd_bytes + msg->len);
+	WRITE_ONCE(rs->snd_empty, rs->snd_empty + !msg->len);
+	WRITE_ONCE(rs->snd_mem, rs->snd_mem + rds_msg_mem(msg));
+}
+
+void rds_sock_uncharge(struct rds_sock *rs, struct rds_msg *msg)
+{
+	lockdep_assert_held(&rs->snd_lock);
+	list_del_init(&msg->sock_item);
+	WRITE_ONCE(rs->snd_bytes, rs->snd_bytes - msg->len);
+	WRITE_ONCE(rs->snd_empty, rs->snd_empty - !msg->len);
+	WRITE_ONCE(rs->snd_mem, rs->snd_mem - rds_msg_mem(msg));
 }
 
 static bool rds_msg_goes_to(const struct rds_msg *msg, const struct in6_addr *addr, __be16 port)

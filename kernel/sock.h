@@ -12,6 +12,7 @@ struct rds_cong_map;
 struct rds_conn;
 struct rds_domain;
 struct rds_inc;
+struct rds_msg;
 struct rds_net;
 struct rds_op;
 struct rds_transport;
@@ -41,6 +42,8 @@ struct rds_sock {
 	spinlock_t		snd_lock;
 	struct list_head	sending;	/* messages not done */
 	u32			snd_bytes;	/* their payload */
+	u32			snd_empty;	/* how many have none */
+	size_t			snd_mem;	/* the memory that they take */
 	struct list_head	ops;		/* operations whose pages are pinned */
 
 	spinlock_t		rcv_lock;
@@ -108,6 +111,19 @@ static inline size_t rds_rcv_mem_hard(const struct rds_sock *rs)
 	return max_t(size_t, (size_t)rds_rcvbuf(rs) * RDS_RCV_MEM_HARD, RDS_RCV_MEM_HARD_MIN);
 }
 
+/* Likewise of messages queued for sending, which the send buffer counts by payload.  Messages without any are
+ * counted by number, too.
+ */
+#define RDS_SND_MEM		32	/* times the send buffer */
+#define RDS_SND_EMPTY		1024u
+
+/* Shares of what may be queued for sending, see rds_sock_has_room(). */
+enum rds_snd_share {
+	RDS_SND_HALF	= 1,
+	RDS_SND_ALL	= 2,
+	RDS_SND_TWICE	= 4,
+};
+
 /* The oldest received message: taken off with its reference, or with @peek left there and another
  * reference.  NULL: none.  One taken off is either put back in front, or consumed: then its
  * bytes are given back and the port may stop being congested.
@@ -121,8 +137,16 @@ u32 rds_sock_queued_behind(struct rds_sock *rs, const struct rds_inc *inc);
 
 /* Is there a message or a notification? */
 bool rds_sock_readable(struct rds_sock *rs);
-/* Is there room for a message? */
-bool rds_sock_writable(struct rds_sock *rs);
+/* Is less than @share of what may be queued for sending, so that a message of @len bytes more may be?  The last one
+ * may exceed what is left.  Without rs->snd_lock it is a guess.
+ */
+bool rds_sock_has_room(const struct rds_sock *rs, u32 len, enum rds_snd_share share);
+/* Is there room for a message of any kind, to any peer? */
+bool rds_sock_writable(const struct rds_sock *rs);
+
+/* @msg counts as queued for sending by @rs, or does no longer.  Holding rs->snd_lock. */
+void rds_sock_charge(struct rds_sock *rs, struct rds_msg *msg);
+void rds_sock_uncharge(struct rds_sock *rs, struct rds_msg *msg);
 
 /* From now on nothing is delivered to @rs; what was is gone.  Called once. */
 void rds_sock_stop_receiving(struct rds_sock *rs);

@@ -369,6 +369,7 @@ TEST_F_TIMEOUT(pair, abi7_fifo_per_sender, RDS_SLOW_TEST)
 
 #define ROOM	10000
 #define CHUNK	4000
+#define SHARE	8	/* messages that a peer may have queued when others have filled the buffer */
 
 FIXTURE(dead_peer) {
 	union rds_addr	a;
@@ -576,6 +577,53 @@ TEST_F(black_hole, D06_killed_while_blocked)
 	EXPECT_TRUE(WIFSIGNALED(status));
 	EXPECT_EQ(0, close(self->fd));
 	self->fd = open_bound(_metadata, &self->a);
+}
+
+/* A peer that takes nothing has filled the buffer: others still have their shares. */
+TEST_F(dead_peer, abi5_22_better_others_have_room)
+{
+	union rds_addr b, unused;
+	char c = 0;
+	int rx, i;
+
+	bed_need(_metadata, variant->bed, &unused, &b);
+	rx = open_bound(_metadata, &b);
+	for (i = 0; i < SHARE; i++)
+		EXPECT_EQ(1, rds_send(self->fd, &b, "01234567" + i, 1, MSG_DONTWAIT));
+	for (i = 0; i < SHARE; i++) {
+		EXPECT_EQ(1, rds_recv_wait(rx, &c, 1, NULL));
+		EXPECT_EQ('0' + i, c);
+	}
+	/* as often as the other takes what it is sent */
+	for (i = 0; i < 3 * SHARE; i++) {
+		EXPECT_EQ(1, rds_send(self->fd, &b, "x", 1, 0));
+		EXPECT_EQ(1, rds_recv_wait(rx, &c, 1, NULL));
+	}
+	EXPECT_EQ(-EAGAIN, rds_send(self->fd, &self->to, "x", 1, MSG_DONTWAIT));
+	EXPECT_EQ(0, ready(self->fd, POLLOUT, 0));
+	close(rx);
+}
+
+/* A share is some messages, or a part of the buffer; and all shares together are as much as the buffer. */
+TEST_F(dead_peer, abi5_22_better_shares_are_bounded)
+{
+	union rds_addr other = self->to;
+	unsigned char *host = (unsigned char *)&other.in.sin_addr + 3;
+	int i, took = 0;
+
+	*host = 249;
+	for (i = 0; i < SHARE; i++)
+		EXPECT_EQ(1, rds_send(self->fd, &other, "x", 1, MSG_DONTWAIT));
+	EXPECT_EQ(-EAGAIN, rds_send(self->fd, &other, "x", 1, MSG_DONTWAIT));
+
+	for (i = 0; i < 10; i++) {
+		*host = 230 + i;
+		if (rds_send(self->fd, &other, self->chunk, CHUNK, MSG_DONTWAIT) == CHUNK)
+			took++;
+		EXPECT_EQ(-EAGAIN, rds_send(self->fd, &other, "x", 1, MSG_DONTWAIT));
+	}
+	/* 12008 bytes are queued; 16008 are still below twice the buffer */
+	EXPECT_EQ(2, took);
 }
 
 TEST_F(dead_peer, D31_other_peers_go_on)

@@ -14,6 +14,8 @@ struct traces {
 	s64		pinned;
 	unsigned int	sent;
 	u32		snd_bytes;
+	u32		snd_empty;
+	size_t		snd_mem;
 	int		ops;
 	int		sock_refs;
 	u64		queued;
@@ -27,6 +29,8 @@ static void take_traces(struct kunit *test, struct rds_sock *rs, struct traces *
 	t->pinned = fixture_pinned(test);
 	t->sent = fake.nr_sent;
 	t->snd_bytes = rs->snd_bytes;
+	t->snd_empty = rs->snd_empty;
+	t->snd_mem = rs->snd_mem;
 	t->ops = fixture_ops(rs);
 	t->sock_refs = refcount_read(&rs->sk.sk_refcnt);
 	t->queued = fixture_stat(test, send_queued);
@@ -42,6 +46,8 @@ static void expect_no_traces(struct kunit *test, struct rds_sock *rs, const stru
 	KUNIT_EXPECT_EQ(test, now.pinned, before->pinned);
 	KUNIT_EXPECT_EQ(test, now.sent, before->sent);
 	KUNIT_EXPECT_EQ(test, now.snd_bytes, before->snd_bytes);
+	KUNIT_EXPECT_EQ(test, now.snd_empty, before->snd_empty);
+	KUNIT_EXPECT_EQ(test, now.snd_mem, before->snd_mem);
 	KUNIT_EXPECT_EQ(test, now.ops, before->ops);
 	KUNIT_EXPECT_EQ(test, now.sock_refs, before->sock_refs);
 	KUNIT_EXPECT_EQ(test, now.queued, before->queued);

@@ -84,6 +84,7 @@ static void expect_all_done(struct kunit *test, struct rds_sock *rs)
 {
 	KUNIT_EXPECT_TRUE(test, list_empty(&rs->sending));
 	KUNIT_EXPECT_EQ(test, rs->snd_bytes, 0);
+	KUNIT_EXPECT_EQ(test, rs->snd_mem, 0);
 }
 
 static void xmit_in_order(struct kunit *test)
