@@ -75,6 +75,8 @@ static int rds_conn_open_loopback(struct rds_conn *conn)
 		return PTR_ERR(ep);
 	conn->path.ep = ep;
 	conn->path.state = RDS_PATH_UP;
+	conn->path.history.connects = 1;
+	conn->path.history.connected = ktime_get_real_ns();
 	return 0;
 }
 
@@ -183,23 +185,31 @@ static void rds_conn_drop(struct rds_conn *conn, enum rds_drop_reason reason)
 {
 	struct rds_path *path = &conn->path;
 
+	if (conn->key.trans->loopback)
+		return;
 	spin_lock_bh(&path->tx_lock);
 	if (path->ep)
 		rds_ep_drop(path->ep, reason, 0);
 	spin_unlock_bh(&path->tx_lock);
 }
 
+static bool rds_conn_is_between(const struct rds_conn *conn, const struct in6_addr *laddr,
+				const struct in6_addr *faddr)
+{
+	return ipv6_addr_equal(&conn->key.laddr, laddr) &&
+	       (!faddr || ipv6_addr_equal(&conn->key.faddr, faddr));
+}
+
 void rds_conn_drop_from(struct rds_net *rn, const struct in6_addr *laddr,
-			const struct in6_addr *faddr, enum rds_drop_reason reason)
+			const struct in6_addr *faddr, int tos, enum rds_drop_reason reason)
 {
 	struct rds_conn *conn;
 
 	spin_lock_bh(&rn->lock);
 	list_for_each_entry(conn, &rn->conn_list, net_item) {
-		if (!ipv6_addr_equal(&conn->key.laddr, laddr) ||
-		    (faddr && !ipv6_addr_equal(&conn->key.faddr, faddr)))
-			continue;
-		rds_conn_drop(conn, reason);
+		if (rds_conn_is_between(conn, laddr, faddr) &&
+		    (tos == RDS_ANY_TOS || conn->key.tos == tos))
+			rds_conn_drop(conn, reason);
 	}
 	spin_unlock_bh(&rn->lock);
 }

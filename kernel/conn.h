@@ -55,11 +55,13 @@ static inline struct rds_conn *rds_path_conn(struct rds_path *path)
 	return container_of(path, struct rds_conn, path);
 }
 
-/* Drop the present endpoint of every connection from @laddr to @faddr, or to anywhere with NULL.  Any
- * context.
+#define RDS_ANY_TOS	(-1)
+
+/* Drop the present endpoint of every connection from @laddr to @faddr, or to anywhere with NULL, of type of
+ * service @tos or RDS_ANY_TOS.  Those of loopback have nothing that could be set up anew, and stay.  Any context.
  */
 void rds_conn_drop_from(struct rds_net *rn, const struct in6_addr *laddr,
-			const struct in6_addr *faddr, enum rds_drop_reason reason);
+			const struct in6_addr *faddr, int tos, enum rds_drop_reason reason);
 
 /* Call @visit for each connection of the namespace, without a lock.  -ENOMEM.  Sleeps. */
 int rds_conn_for_each(struct rds_net *rn, void (*visit)(struct rds_conn *conn, void *arg), void *arg);

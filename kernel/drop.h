@@ -3,6 +3,8 @@
 #ifndef RDS_DROP_H
 #define RDS_DROP_H
 
+#include <linux/types.h>
+
 #define RDS_DROP_REASONS(X)					\
 	X(NONE, none,				"none")				\
 	/* while connecting */					\
@@ -41,6 +43,7 @@
 	X(PARTIAL_STALE, partial_stale,		"message never finished")	\
 	X(RECV_OVERRUN, recv_overrun,		"receiver full and ignored")	\
 	X(OP_CANCEL, op_cancel,			"operation did not end in time") \
+	X(USER_RESET, user_reset,		"reset by the administrator") \
 	X(NETNS_EXIT, netns_exit,		"namespace or module exit")
 
 enum rds_drop_reason {
@@ -51,5 +54,9 @@ enum rds_drop_reason {
 };
 
 const char *rds_drop_text(enum rds_drop_reason reason);
+/* As in the counter "drop_NAME", at most 31 characters. */
+const char *rds_drop_name(enum rds_drop_reason reason);
+/* Did the peer end the connection, or refuse it? */
+bool rds_drop_is_by_peer(enum rds_drop_reason reason);
 
 #endif

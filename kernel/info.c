@@ -178,6 +178,63 @@ static int rds_info_rdma_conns(struct rds_info *info)
 	return rds_conn_for_each(info->rn, rds_info_rdma_conn, info);
 }
 
+/* Paths, and what happened to them */
+
+static_assert(RDS_INFO_PATH_DOWN == (int)RDS_PATH_DOWN);
+static_assert(RDS_INFO_PATH_CONNECTING == (int)RDS_PATH_CONNECTING);
+static_assert(RDS_INFO_PATH_UP == (int)RDS_PATH_UP);
+static_assert(RDS_INFO_PATH_CLOSING == (int)RDS_PATH_CLOSING);
+static_assert(RDS_INFO_PATH_DEAD == (int)RDS_PATH_DEAD);
+static_assert(RDS_INFO_PATH_DROPS == RDS_PATH_DROPS);
+
+static void rds_info_drop(struct rds_info_drop *to, const struct rds_path_drop *drop)
+{
+	to->when = drop->when;
+	to->err = drop->err;
+	if (rds_drop_is_by_peer(drop->reason))
+		to->flags = RDS_INFO_DROP_FLAG_PEER;
+	strscpy((char *)to->reason, rds_drop_name(drop->reason), sizeof(to->reason));
+}
+
+static void rds_info_history(struct rds_info_path *to, const struct rds_path_history *h)
+{
+	u64 i, n = min_t(u64, h->drop_count, RDS_PATH_DROPS);
+
+	to->requests = h->requests;
+	to->accepts = h->accepts;
+	to->connects = h->connects;
+	to->nr_drops = h->drop_count;
+	to->attempted = h->attempted;
+	to->connected = h->connected;
+	for (i = 0; i < n; i++)
+		rds_info_drop(&to->drops[i], &h->drops[(h->drop_count - 1 - i) % RDS_PATH_DROPS]);
+}
+
+static void rds_info_path(struct rds_conn *conn, void *arg)
+{
+	struct rds_path *path = &conn->path;
+	struct rds_info_path *to = rds_info_next(arg);
+
+	if (!to)
+		return;
+	to->laddr = conn->key.laddr;
+	to->faddr = conn->key.faddr;
+	strscpy((char *)to->transport, conn->key.trans->name, sizeof(to->transport));
+	to->scope = conn->key.scope;
+	to->tos = conn->key.tos;
+	spin_lock_bh(&path->tx_lock);
+	to->state = path->state;
+	if (path->ep && path->ep->active)
+		to->flags = RDS_INFO_PATH_FLAG_ACTIVE;
+	rds_info_history(to, &path->history);
+	spin_unlock_bh(&path->tx_lock);
+}
+
+static int rds_info_paths(struct rds_info *info)
+{
+	return rds_conn_for_each(info->rn, rds_info_path, info);
+}
+
 /* Messages */
 
 /* One message; ours is the local end. */
@@ -351,6 +408,7 @@ static const struct rds_info_list rds_info_lists[] = {
 	{ RDS6_INFO_SOCKETS, sizeof(struct rds6_info_socket), .v6 = true, .walk = rds_info_socks },
 	{ RDS6_INFO_IB_CONNECTIONS, sizeof(struct rds6_info_rdma_connection), .v6 = true,
 	  .walk = rds_info_rdma_conns },
+	{ RDS_INFO_PATHS, sizeof(struct rds_info_path), .v6 = true, .walk = rds_info_paths },
 };
 
 static const struct rds_info_list *rds_info_find(int optname)

@@ -147,13 +147,34 @@ static void rds_path_arm(struct rds_path *path, unsigned long delay)
 	mod_timer(&path->timer, jiffies + delay);
 }
 
+/* A request to connect, ours or the peer's, is being seen to. */
+static void rds_path_note_attempt(struct rds_path *path, u64 *counter)
+{
+	spin_lock_bh(&path->tx_lock);
+	++*counter;
+	path->history.attempted = ktime_get_real_ns();
+	spin_unlock_bh(&path->tx_lock);
+}
+
+static void rds_path_note_connect(struct rds_path *path)
+{
+	spin_lock_bh(&path->tx_lock);
+	path->history.connects++;
+	path->history.connected = ktime_get_real_ns();
+	spin_unlock_bh(&path->tx_lock);
+}
+
 static void rds_path_note_drop(struct rds_path *path, enum rds_drop_reason reason, int err)
 {
-	struct rds_path_drop *drop = &path->drops[path->drop_count++ % RDS_PATH_DROPS];
+	struct rds_path_history *h = &path->history;
 
-	drop->reason = reason;
-	drop->err = err;
-	drop->when = ktime_get_real_seconds();
+	spin_lock_bh(&path->tx_lock);
+	h->drops[h->drop_count++ % RDS_PATH_DROPS] = (struct rds_path_drop){
+		.reason	= reason,
+		.err	= err,
+		.when	= ktime_get_real_ns(),
+	};
+	spin_unlock_bh(&path->tx_lock);
 	rds_stat_inc(rds_path_conn(path)->rn, conn_reset);
 	rds_stat_inc_drop(rds_path_conn(path)->rn, reason);
 	trace_rds_path_drop(rds_path_conn(path), reason, err);
@@ -202,6 +223,7 @@ static void rds_path_connect(struct rds_path *path)
 {
 	struct rds_ep *ep;
 
+	rds_path_note_attempt(path, &path->history.requests);
 	ep = rds_path_conn(path)->key.trans->connect(path);
 	if (IS_ERR(ep)) {
 		rds_path_note_drop(path, RDS_DROP_SETUP, PTR_ERR(ep));
@@ -216,6 +238,7 @@ static void rds_path_accept(struct rds_path *path)
 	struct rds_ep *ep = rds_path_take_request(path);
 	int err;
 
+	rds_path_note_attempt(path, &path->history.accepts);
 	rds_path_set(path, RDS_PATH_CONNECTING, ep);
 	rds_path_arm_connect(path);
 	err = ep->trans->accept(ep);
@@ -228,6 +251,7 @@ static void rds_path_start(struct rds_path *path)
 	rds_path_disarm(path);
 	path->backoff_ms = 0;
 	path->attempts = 0;
+	rds_path_note_connect(path);
 	WRITE_ONCE(path->map_due, true);
 	rds_path_xmit(path);
 }

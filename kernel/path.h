@@ -48,21 +48,31 @@ struct rds_ep {
 	u64				acked;		/* highest ack seen on this endpoint */
 };
 
+/* Drops that a path remembers. */
+#define RDS_PATH_DROPS	4
+
 /* Why and when an endpoint was dropped. */
 struct rds_path_drop {
 	enum rds_drop_reason	reason;
 	int			err;
-	time64_t		when;		/* seconds since 1970 */
+	s64			when;		/* ns since 1970 */
 };
 
-#define RDS_PATH_DROPS	4
+/* What happened to a path since it was made. */
+struct rds_path_history {
+	u64			requests;	/* to connect: ours, */
+	u64			accepts;	/* and those of the peer that we took */
+	u64			connects;	/* times that it came up */
+	u64			drop_count;
+	s64			attempted;	/* the last of either request, in ns since 1970; 0: never */
+	s64			connected;	/* likewise */
+	struct rds_path_drop	drops[RDS_PATH_DROPS];	/* the last ones; drop_count % RDS_PATH_DROPS is next */
+};
 
 struct rds_path {
 	/* worker only */
 	struct work_struct	work;
 	unsigned int		backoff_ms;	/* upper bound of the next delay; 0: retry at once */
-	struct rds_path_drop	drops[RDS_PATH_DROPS];	/* the last ones; drop_count % RDS_PATH_DROPS is next */
-	unsigned int		drop_count;
 	unsigned int		attempts;	/* connects since the last UP */
 
 	/* posted by anybody */
@@ -86,6 +96,7 @@ struct rds_path {
 	unsigned int		pongs;		/* queued or unacked */
 	struct list_head	requests;	/* of the peer, not yet looked at; the newest last */
 	unsigned int		nr_requests;
+	struct rds_path_history	history;	/* the worker writes it */
 	struct rds_ack_budget	budget;
 	wait_queue_head_t	xmit_idle;	/* the worker waits for !xmit_busy */
 };

@@ -243,7 +243,7 @@ void rds_sock_wait_ops(struct rds_sock *rs, const struct in6_addr *addr, __be16 
 	if (wait_var_event_timeout(&rs->ops, rds_sock_ops_ended(rs, addr, port),
 				   RDS_CLOSE_OPS_TIMEOUT))
 		return;
-	rds_conn_drop_from(rs->rn, &rs->bound.addr, addr, RDS_DROP_OP_CANCEL);
+	rds_conn_drop_from(rs->rn, &rs->bound.addr, addr, RDS_ANY_TOS, RDS_DROP_OP_CANCEL);
 	wait_var_event(&rs->ops, rds_sock_ops_ended(rs, addr, port));
 }
 

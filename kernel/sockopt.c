@@ -5,6 +5,7 @@
 #include <linux/uaccess.h>
 #include <net/ipv6.h>
 #include "cong.h"
+#include "conn.h"
 #include "info.h"
 #include "mr.h"
 #include "rds_uapi.h"
@@ -187,6 +188,58 @@ static int rds_set_timestamp(struct rds_sock *rs, int optname, sockptr_t optval,
 	return 0;
 }
 
+/* @dst all zero: whatever @src is connected to, with any type of service. */
+static void rds_reset(struct rds_sock *rs, u8 tos, const struct in6_addr *src,
+		      const struct in6_addr *dst, bool to_all)
+{
+	if (to_all)
+		rds_conn_drop_from(rs->rn, src, NULL, RDS_ANY_TOS, RDS_DROP_USER_RESET);
+	else
+		rds_conn_drop_from(rs->rn, src, dst, tos, RDS_DROP_USER_RESET);
+}
+
+static bool rds_may_reset(const struct rds_sock *rs)
+{
+	return ns_capable(sock_net(&rs->sk)->user_ns, CAP_NET_ADMIN);
+}
+
+static int rds_set_reset4(struct rds_sock *rs, sockptr_t optval)
+{
+	struct in6_addr src, dst;
+	struct rds_reset reset;
+
+	if (!rds_may_reset(rs))
+		return -EPERM;
+	if (copy_from_sockptr(&reset, optval, sizeof(reset)))
+		return -EFAULT;
+	ipv6_addr_set_v4mapped(reset.src, &src);
+	ipv6_addr_set_v4mapped(reset.dst, &dst);
+	rds_reset(rs, reset.tos, &src, &dst, !reset.dst);
+	return 0;
+}
+
+static int rds_set_reset6(struct rds_sock *rs, sockptr_t optval, unsigned int optlen)
+{
+	struct rds6_reset reset;
+
+	if (optlen != sizeof(reset))
+		return -EINVAL;
+	if (!rds_may_reset(rs))
+		return -EPERM;
+	if (copy_from_sockptr(&reset, optval, sizeof(reset)))
+		return -EFAULT;
+	rds_reset(rs, reset.tos, &reset.src, &reset.dst, ipv6_addr_any(&reset.dst));
+	return 0;
+}
+
+/* Option 8 of mainline and that of Oracle's kernel have different lengths. */
+static int rds_set_transport_or_reset(struct rds_sock *rs, sockptr_t optval, unsigned int optlen)
+{
+	if (optlen == sizeof(struct rds_reset))
+		return rds_set_reset4(rs, optval);
+	return rds_set_transport(rs, optval, optlen);
+}
+
 int rds_setsockopt(struct socket *sock, int level, int optname, sockptr_t optval,
 		   unsigned int optlen)
 {
@@ -208,7 +261,9 @@ int rds_setsockopt(struct socket *sock, int level, int optname, sockptr_t optval
 	case RDS_CONG_MONITOR:
 		return rds_set_cong_monitor(rs, optval, optlen);
 	case SO_RDS_TRANSPORT:
-		return rds_set_transport(rs, optval, optlen);
+		return rds_set_transport_or_reset(rs, optval, optlen);
+	case RDS6_CONN_RESET:
+		return rds_set_reset6(rs, optval, optlen);
 	case SO_RDS_INQ:
 		return rds_set_inq(rs, optval, optlen);
 	case SO_RDS_MSG_RXPATH_LATENCY:
@@ -242,7 +297,7 @@ int rds_getsockopt(struct socket *sock, int level, int optname, char __user *opt
 
 	if (level != SOL_RDS)
 		return -ENOPROTOOPT;
-	if (optname >= RDS_INFO_FIRST && optname <= RDS_INFO_LAST)
+	if ((optname >= RDS_INFO_FIRST && optname <= RDS_INFO_LAST) || optname == RDS_INFO_PATHS)
 		return rds_info_get(rs->rn, optname, optval, optlen);
 	switch (optname) {
 	case RDS_RECVERR:

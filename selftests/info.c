@@ -2,32 +2,7 @@
 /* abi section 12: the lists of sockets, connections and messages.  Counters are in counters.c. */
 #include <limits.h>
 #include <sys/stat.h>
-#include "rds_test.h"
-
-#define MAX_BYTES	65536
-
-/* A list, and where it is read to. */
-struct list {
-	int	stride;
-	int	len;
-	char	bytes[MAX_BYTES];
-};
-
-static int list_read(int fd, int opt, struct list *l)
-{
-	socklen_t len = sizeof(l->bytes);
-
-	l->stride = getsockopt(fd, SOL_RDS, opt, l->bytes, &len);
-	if (l->stride < 0)
-		return -errno;
-	l->len = len;
-	return len / l->stride;
-}
-
-/* For each record of list @l, by a pointer of the right type. */
-#define for_each_record(r, l)								\
-	for ((r) = (void *)(l).bytes; (char *)(r) < (l).bytes + (l).len;			\
-	     (r) = (void *)((char *)(r) + (l).stride))
+#include "info_list.h"
 
 FIXTURE(info) {
 	struct rds_pair	p;
@@ -48,29 +23,6 @@ FIXTURE_SETUP(info)
 FIXTURE_TEARDOWN(info)
 {
 	pair_close(&self->p);
-}
-
-/* As the records have it: IPv4 mapped. */
-static struct in6_addr mapped(const union rds_addr *a)
-{
-	struct in6_addr in6 = { .s6_addr = { [10] = 0xff, 0xff } };
-
-	if (a->sa.sa_family == AF_INET6)
-		return a->in6.sin6_addr;
-	memcpy(&in6.s6_addr[12], &a->in.sin_addr, 4);
-	return in6;
-}
-
-static bool is_addr(struct in6_addr in6, const union rds_addr *a)
-{
-	struct in6_addr want = mapped(a);
-
-	return !memcmp(&in6, &want, sizeof(want));
-}
-
-static bool is_v4(const union rds_addr *a)
-{
-	return a->sa.sa_family == AF_INET;
 }
 
 static ino_t inode(int fd)
@@ -317,7 +269,7 @@ static const int lists[] = {
 	RDS_INFO_CONNECTIONS, RDS_INFO_SEND_MESSAGES, RDS_INFO_RETRANS_MESSAGES,
 	RDS_INFO_RECV_MESSAGES, RDS_INFO_SOCKETS, RDS_INFO_IB_CONNECTIONS,
 	RDS6_INFO_CONNECTIONS, RDS6_INFO_SEND_MESSAGES, RDS6_INFO_RETRANS_MESSAGES,
-	RDS6_INFO_RECV_MESSAGES, RDS6_INFO_SOCKETS, RDS6_INFO_IB_CONNECTIONS,
+	RDS6_INFO_RECV_MESSAGES, RDS6_INFO_SOCKETS, RDS6_INFO_IB_CONNECTIONS, RDS_INFO_PATHS,
 };
 
 TEST_F_TIMEOUT(info, abi12_too_short, RDS_SLOW_TEST)
@@ -360,7 +312,7 @@ TEST_F_TIMEOUT(info, D28_lengths_and_pointers, RDS_SLOW_TEST)
 		n = list_read(self->p.rx, lists[i], &self->l);
 		ASSERT_LE(0, n);
 		for (j = 0; n && j < ARRAY_SIZE(bad); j++) {
-			len = MAX_BYTES;
+			len = INFO_MAX_BYTES;
 			EXPECT_EQ(-1, getsockopt(self->p.rx, SOL_RDS, lists[i], bad[j], &len));
 			EXPECT_EQ(EFAULT, errno);
 		}

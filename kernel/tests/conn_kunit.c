@@ -69,17 +69,70 @@ static void conn_dropped_by_address(struct kunit *test)
 	rds_path_post(&other->path, RDS_EV_WANTED);
 	FIXTURE_ASSERT_STATE(test, mine, RDS_PATH_UP);
 	FIXTURE_ASSERT_STATE(test, other, RDS_PATH_UP);
-	rds_conn_drop_from(fixture(test)->rn, &addr, NULL, RDS_DROP_ADDR_CHANGE);
+	rds_conn_drop_from(fixture(test)->rn, &addr, NULL, RDS_ANY_TOS, RDS_DROP_ADDR_CHANGE);
 	rds_path_flush(&mine->path);
 	KUNIT_EXPECT_EQ(test, mine->path.state, RDS_PATH_DOWN);
-	KUNIT_EXPECT_EQ(test, mine->path.drops[0].reason, RDS_DROP_ADDR_CHANGE);
+	KUNIT_EXPECT_EQ(test, mine->path.history.drops[0].reason, RDS_DROP_ADDR_CHANGE);
 	KUNIT_EXPECT_EQ(test, other->path.state, RDS_PATH_UP);
+}
+
+static struct rds_conn *get_conn(struct kunit *test, const struct rds_conn_key *key)
+{
+	struct rds_conn *conn = rds_conn_get_or_create(fixture(test)->rn, key);
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(conn));
+	rds_conn_put(conn);	/* the table has it */
+	return conn;
+}
+
+static void conn_dropped_by_tos(struct kunit *test)
+{
+	struct rds_conn_key key = {
+		.laddr	= fake_addr(1),
+		.faddr	= fake_addr(2),
+		.trans	= &fake_transport,
+		.tos	= 5,
+	};
+	struct rds_conn *five = get_conn(test, &key), *none = fixture_conn(test, 1, 2);
+
+	KUNIT_ASSERT_PTR_NE(test, five, none);
+	rds_path_post(&five->path, RDS_EV_WANTED);
+	rds_path_post(&none->path, RDS_EV_WANTED);
+	FIXTURE_ASSERT_STATE(test, five, RDS_PATH_UP);
+	FIXTURE_ASSERT_STATE(test, none, RDS_PATH_UP);
+	rds_conn_drop_from(fixture(test)->rn, &key.laddr, &key.faddr, 5, RDS_DROP_USER_RESET);
+	rds_path_flush(&five->path);
+	rds_path_flush(&none->path);
+	KUNIT_EXPECT_EQ(test, five->path.state, RDS_PATH_DOWN);
+	KUNIT_EXPECT_EQ(test, none->path.state, RDS_PATH_UP);
+	rds_conn_drop_from(fixture(test)->rn, &key.laddr, &key.faddr, RDS_ANY_TOS, RDS_DROP_USER_RESET);
+	rds_path_flush(&none->path);
+	KUNIT_EXPECT_EQ(test, none->path.state, RDS_PATH_DOWN);
+}
+
+/* It has nothing that could be set up anew. */
+static void conn_loopback_is_not_dropped(struct kunit *test)
+{
+	struct rds_conn_key key = {
+		.laddr	= fake_addr(1),
+		.faddr	= fake_addr(1),
+		.trans	= &rds_loop_transport,
+	};
+	struct rds_conn *conn = get_conn(test, &key);
+
+	KUNIT_EXPECT_EQ(test, conn->path.history.connects, 1);
+	rds_conn_drop_from(fixture(test)->rn, &key.laddr, NULL, RDS_ANY_TOS, RDS_DROP_USER_RESET);
+	rds_path_flush(&conn->path);
+	KUNIT_EXPECT_EQ(test, conn->path.state, RDS_PATH_UP);
+	KUNIT_EXPECT_EQ(test, conn->path.history.drop_count, 0);
 }
 
 static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(conn_is_one),
 	KUNIT_CASE(conn_made_at_once),
 	KUNIT_CASE(conn_dropped_by_address),
+	KUNIT_CASE(conn_dropped_by_tos),
+	KUNIT_CASE(conn_loopback_is_not_dropped),
 	{}
 };
 

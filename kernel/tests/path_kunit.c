@@ -301,7 +301,7 @@ static void path_backs_off(struct kunit *test)
 	fixture_send_many(test, rs, 1, 1);
 	KUNIT_ASSERT_TRUE(test, fixture_eventually(READ_ONCE(fake.connects) >= 12));
 	KUNIT_EXPECT_TRUE(test, fixture_eventually(READ_ONCE(conn->path.backoff_ms) == 1000));
-	drop = &conn->path.drops[0];
+	drop = &conn->path.history.drops[0];
 	KUNIT_EXPECT_EQ(test, drop->reason, RDS_DROP_SETUP);
 	KUNIT_EXPECT_EQ(test, drop->err, -EHOSTUNREACH);
 	KUNIT_EXPECT_GE(test, fixture_stat(test, conn_reset), 11);
@@ -346,7 +346,7 @@ static void path_connecting_is_bounded(struct kunit *test)
 			rds_path_post(path, RDS_EV_TIMER);
 		flush(conn);
 	}
-	KUNIT_EXPECT_EQ(test, path->drops[0].reason, RDS_DROP_CONNECT_TIMEOUT);
+	KUNIT_EXPECT_EQ(test, path->history.drops[0].reason, RDS_DROP_CONNECT_TIMEOUT);
 }
 
 static void path_keeps_the_last_reasons(struct kunit *test)
@@ -364,9 +364,9 @@ static void path_keeps_the_last_reasons(struct kunit *test)
 		bring_to(test, conn, RDS_PATH_UP);
 		fake_lose(conn, reasons[i]);
 	}
-	KUNIT_EXPECT_EQ(test, path->drop_count, ARRAY_SIZE(reasons));
+	KUNIT_EXPECT_EQ(test, path->history.drop_count, ARRAY_SIZE(reasons));
 	for (i = ARRAY_SIZE(reasons) - RDS_PATH_DROPS; i < ARRAY_SIZE(reasons); i++)
-		KUNIT_EXPECT_EQ(test, path->drops[i % RDS_PATH_DROPS].reason, reasons[i]);
+		KUNIT_EXPECT_EQ(test, path->history.drops[i % RDS_PATH_DROPS].reason, reasons[i]);
 	KUNIT_EXPECT_EQ(test, fixture_stat(test, conn_reset), ARRAY_SIZE(reasons));
 }
 
@@ -383,9 +383,9 @@ static void path_first_reason_counts(struct kunit *test)
 	rds_ep_drop(&ep->ep, RDS_DROP_BAD_CSUM, -EPROTO);
 	rds_ep_drop(&ep->ep, RDS_DROP_QP_EVENT, -EIO);
 	flush(conn);
-	KUNIT_EXPECT_EQ(test, conn->path.drop_count, 1);
-	KUNIT_EXPECT_EQ(test, conn->path.drops[0].reason, RDS_DROP_BAD_CSUM);
-	KUNIT_EXPECT_EQ(test, conn->path.drops[0].err, -EPROTO);
+	KUNIT_EXPECT_EQ(test, conn->path.history.drop_count, 1);
+	KUNIT_EXPECT_EQ(test, conn->path.history.drops[0].reason, RDS_DROP_BAD_CSUM);
+	KUNIT_EXPECT_EQ(test, conn->path.history.drops[0].err, -EPROTO);
 	rds_ep_put(&ep->ep);
 }
 
@@ -399,14 +399,14 @@ static void path_reasons_of_its_own(struct kunit *test)
 	bring_to(test, conn, RDS_PATH_CONNECTING);
 	post(test, conn, NULL, RDS_EV_REQUEST);
 	flush(conn);
-	KUNIT_EXPECT_EQ(test, path->drops[0].reason, RDS_DROP_DUEL);
+	KUNIT_EXPECT_EQ(test, path->history.drops[0].reason, RDS_DROP_DUEL);
 	fake_establish(conn);
 	post(test, conn, NULL, RDS_EV_REQUEST);
 	flush(conn);
-	KUNIT_EXPECT_EQ(test, path->drops[1].reason, RDS_DROP_PEER_RECONNECTED);
+	KUNIT_EXPECT_EQ(test, path->history.drops[1].reason, RDS_DROP_PEER_RECONNECTED);
 	rds_path_post(path, RDS_EV_KILL);
 	flush(conn);
-	KUNIT_EXPECT_EQ(test, path->drops[2].reason, RDS_DROP_NETNS_EXIT);
+	KUNIT_EXPECT_EQ(test, path->history.drops[2].reason, RDS_DROP_NETNS_EXIT);
 }
 
 static void path_accept_fails(struct kunit *test)
@@ -418,8 +418,8 @@ static void path_accept_fails(struct kunit *test)
 	flush(conn);
 	KUNIT_EXPECT_EQ(test, conn->path.state, RDS_PATH_DOWN);
 	KUNIT_EXPECT_EQ(test, fake.closed, 1);
-	KUNIT_EXPECT_EQ(test, conn->path.drops[0].reason, RDS_DROP_SETUP);
-	KUNIT_EXPECT_EQ(test, conn->path.drops[0].err, -ENOMEM);
+	KUNIT_EXPECT_EQ(test, conn->path.history.drops[0].reason, RDS_DROP_SETUP);
+	KUNIT_EXPECT_EQ(test, conn->path.history.drops[0].err, -ENOMEM);
 }
 
 static void path_step(struct kunit *test)
@@ -439,7 +439,7 @@ static void path_step(struct kunit *test)
 	rds_ep_post(&ep->ep, RDS_EP_STEP);
 	flush(conn);
 	KUNIT_EXPECT_EQ(test, conn->path.state, RDS_PATH_DOWN);
-	KUNIT_EXPECT_EQ(test, conn->path.drops[0].err, -EPERM);
+	KUNIT_EXPECT_EQ(test, conn->path.history.drops[0].err, -EPERM);
 	/* nobody steps an endpoint that is gone */
 	rds_ep_post(&ep->ep, RDS_EP_STEP);
 	flush(conn);
@@ -499,6 +499,43 @@ static void path_peer_generation(struct kunit *test)
 	rds_ep_put(gone);
 }
 
+/* What administrators are told of it. */
+static void path_history(struct kunit *test)
+{
+	struct rds_conn *conn = fixture_conn(test, 1, 2);
+	const struct rds_path_history *h = &conn->path.history;
+	s64 start = ktime_get_real_ns();
+
+	fake.by_hand = true;
+	KUNIT_EXPECT_EQ(test, h->attempted, 0);
+	bring_to(test, conn, RDS_PATH_CONNECTING);
+	KUNIT_EXPECT_EQ(test, h->requests, 1);
+	KUNIT_EXPECT_GE(test, h->attempted, start);
+	KUNIT_EXPECT_EQ(test, h->connects, 0);
+	KUNIT_EXPECT_EQ(test, h->connected, 0);
+	fake_establish(conn);
+	KUNIT_EXPECT_EQ(test, h->connects, 1);
+	KUNIT_EXPECT_GE(test, h->connected, h->attempted);
+	fake_lose(conn, RDS_DROP_QP_EVENT);
+	KUNIT_EXPECT_EQ(test, h->drop_count, 1);
+	KUNIT_EXPECT_GE(test, h->drops[0].when, h->connected);
+
+	/* the peer's request, and one of ours that fails at once */
+	post(test, conn, NULL, RDS_EV_REQUEST);
+	flush(conn);
+	fake_establish(conn);
+	KUNIT_EXPECT_EQ(test, h->requests, 1);
+	KUNIT_EXPECT_EQ(test, h->accepts, 1);
+	KUNIT_EXPECT_EQ(test, h->connects, 2);
+	fake_lose(conn, RDS_DROP_QP_EVENT);
+	fake.connect_err = -ENOMEM;
+	rds_path_post(&conn->path, RDS_EV_WANTED);
+	flush(conn);
+	KUNIT_EXPECT_EQ(test, h->requests, 2);
+	KUNIT_EXPECT_EQ(test, h->connects, 2);
+	KUNIT_EXPECT_EQ(test, h->drop_count, 3);
+}
+
 static struct kunit_case path_cases[] = {
 	KUNIT_CASE_PARAM(path_event, event_gen_params),
 	KUNIT_CASE_PARAM(path_event_while_closing, closing_gen_params),
@@ -515,6 +552,7 @@ static struct kunit_case path_cases[] = {
 	KUNIT_CASE(path_step),
 	KUNIT_CASE(path_killed_with_messages),
 	KUNIT_CASE(path_peer_generation),
+	KUNIT_CASE(path_history),
 	{}
 };
 

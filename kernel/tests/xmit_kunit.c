@@ -196,7 +196,7 @@ static void xmit_error_drops_the_endpoint(struct kunit *test)
 	fixture_send_many(test, rs, 1, 10);
 	KUNIT_ASSERT_TRUE(test, fixture_eventually(READ_ONCE(fake.made) == 2));
 	settle(test, conn);
-	KUNIT_EXPECT_EQ(test, conn->path.drops[0].reason, RDS_DROP_POST_FAILED);
+	KUNIT_EXPECT_EQ(test, conn->path.history.drops[0].reason, RDS_DROP_POST_FAILED);
 	expect_sent(test, 2, 1, 4);
 }
 

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Reading lists of records (abi section 12), and the addresses in them. */
+#ifndef INFO_LIST_H
+#define INFO_LIST_H
+
+#include "rds_test.h"
+#include <linux/rds_ext.h>
+
+#define INFO_MAX_BYTES	65536
+
+/* A list, and where it is read to. */
+struct list {
+	int	stride;
+	int	len;
+	char	bytes[INFO_MAX_BYTES];
+};
+
+static inline int list_read(int fd, int opt, struct list *l)
+{
+	socklen_t len = sizeof(l->bytes);
+
+	l->stride = getsockopt(fd, SOL_RDS, opt, l->bytes, &len);
+	if (l->stride < 0)
+		return -errno;
+	l->len = len;
+	return len / l->stride;
+}
+
+/* For each record of list @l, by a pointer of the right type. */
+#define for_each_record(r, l)								\
+	for ((r) = (void *)(l).bytes; (char *)(r) < (l).bytes + (l).len;			\
+	     (r) = (void *)((char *)(r) + (l).stride))
+
+/* As the records have it: IPv4 mapped. */
+static inline struct in6_addr mapped(const union rds_addr *a)
+{
+	struct in6_addr in6 = { .s6_addr = { [10] = 0xff, 0xff } };
+
+	if (a->sa.sa_family == AF_INET6)
+		return a->in6.sin6_addr;
+	memcpy(&in6.s6_addr[12], &a->in.sin_addr, 4);
+	return in6;
+}
+
+static inline bool is_addr(struct in6_addr in6, const union rds_addr *a)
+{
+	struct in6_addr want = mapped(a);
+
+	return !memcmp(&in6, &want, sizeof(want));
+}
+
+static inline bool is_v4(const union rds_addr *a)
+{
+	return a->sa.sa_family == AF_INET;
+}
+
+#endif

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* RDS_INFO_PATHS: what happened to each connection.  RDS_CONN_RESET: an administrator ends one. */
+#include <limits.h>
+#include "info_list.h"
+
+/* Any of these may have been connected by an earlier test: what is looked at is what changes. */
+FIXTURE(paths) {
+	struct rds_pair		p;
+	struct list		l;
+	struct rds_info_path	path;
+};
+RDS_BED_VARIANTS(paths);
+RDS_BED_VARIANT_RXE6(paths);
+
+static int64_t real_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return ts.tv_sec * 1000000000LL + ts.tv_nsec;
+}
+
+/* The path between two addresses, by @transport; its number, or -errno. */
+static int find_path(FIXTURE_DATA(paths) *self, const union rds_addr *from, const union rds_addr *to,
+		     const char *transport)
+{
+	struct rds_info_path *path;
+	int n = list_read(self->p.tx, RDS_INFO_PATHS, &self->l), found = 0;
+
+	if (n < 0)
+		return n;
+	memset(&self->path, 0, sizeof(self->path));
+	for_each_record(path, self->l) {
+		if (!is_addr(path->laddr, from) || !is_addr(path->faddr, to) || path->tos ||
+		    strcmp((char *)path->transport, transport))
+			continue;
+		self->path = *path;
+		found++;
+	}
+	return found;
+}
+
+static int my_path(FIXTURE_DATA(paths) *self, enum rds_bed bed)
+{
+	return find_path(self, &self->p.tx_addr, &self->p.rx_addr,
+			 bed_is_rxe(bed) ? "infiniband" : "loopback");
+}
+
+/* One message arrives. */
+static void pass_message(struct __test_metadata *_metadata, FIXTURE_DATA(paths) *self, uint32_t n)
+{
+	uint32_t in = ~n;
+
+	ASSERT_EQ(sizeof(n), rds_send(self->p.tx, &self->p.rx_addr, &n, sizeof(n), 0));
+	ASSERT_EQ(sizeof(in), rds_recv_wait(self->p.rx, &in, sizeof(in), NULL));
+	ASSERT_EQ(n, in);
+}
+
+FIXTURE_SETUP(paths)
+{
+	pair_open(_metadata, &self->p, variant->bed);
+	pass_message(_metadata, self, 0);
+}
+
+FIXTURE_TEARDOWN(paths)
+{
+	pair_close(&self->p);
+}
+
+/* The administrator's calls */
+
+static int reset4(int fd, uint8_t tos, const union rds_addr *src, const union rds_addr *dst)
+{
+	struct rds_reset reset = { .tos = tos, .src = src->in.sin_addr.s_addr };
+
+	if (dst)
+		reset.dst = dst->in.sin_addr.s_addr;
+	return set_opt(fd, RDS_CONN_RESET, &reset, sizeof(reset));
+}
+
+static int reset6(int fd, uint8_t tos, const union rds_addr *src, const union rds_addr *dst)
+{
+	struct rds6_reset reset = { .tos = tos, .src = mapped(src) };
+
+	if (dst)
+		reset.dst = mapped(dst);
+	return set_opt(fd, RDS6_CONN_RESET, &reset, sizeof(reset));
+}
+
+static int reset(int fd, const union rds_addr *src, const union rds_addr *dst)
+{
+	return is_v4(src) ? reset4(fd, 0, src, dst) : reset6(fd, 0, src, dst);
+}
+
+/* The drop for @reason among those that are remembered, NULL: none. */
+static const struct rds_info_drop *find_drop(const struct rds_info_path *path, const char *reason)
+{
+	unsigned int i;
+
+	for (i = 0; i < RDS_INFO_PATH_DROPS; i++)
+		if (!strcmp((const char *)path->drops[i].reason, reason))
+			return &path->drops[i];
+	return NULL;
+}
+
+/* --- history ------------------------------------------------------------ */
+
+TEST_F_TIMEOUT(paths, a_path_that_is_up, RDS_SLOW_TEST)
+{
+	struct rds_info_path *path = &self->path;
+
+	ASSERT_EQ(1, my_path(self, variant->bed));
+	EXPECT_EQ(sizeof(*path), self->l.stride);
+	EXPECT_EQ(RDS_INFO_PATH_UP, path->state);
+	EXPECT_EQ(0, path->scope);
+	EXPECT_EQ(0, path->lane);
+	EXPECT_GE(path->connects, 1);
+	EXPECT_GT(path->connected, 0);
+	EXPECT_LE(path->connected, real_ns());
+	if (bed_is_rxe(variant->bed)) {
+		EXPECT_GE(path->requests + path->accepts, path->connects);
+		EXPECT_GT(path->attempted, 0);
+		EXPECT_LE(path->attempted, path->connected);
+	} else {
+		/* always connected */
+		EXPECT_EQ(1, path->connects);
+		EXPECT_EQ(0, path->requests + path->accepts + path->nr_drops);
+	}
+}
+
+/* Nobody has the address: attempts and what became of them. */
+TEST_F_TIMEOUT(paths, a_path_to_nobody, RDS_SLOW_TEST)
+{
+	union rds_addr to = addr_with_port(&self->p.rx_addr, 7000);
+	struct rds_info_path *path = &self->path;
+	int64_t end = now_ms() + RDS_WAIT_MS, start = real_ns();
+
+	if (!bed_is_rxe(variant->bed))
+		return;	/* all of loopback's addresses are there */
+	if (is_v4(&to))
+		((unsigned char *)&to.in.sin_addr)[3] = 249;
+	else
+		to.in6.sin6_addr.s6_addr[15] = 249;
+	ASSERT_EQ(1, rds_send(self->p.tx, &to, "x", 1, 0));
+	do {
+		nap();
+		ASSERT_EQ(1, find_path(self, &self->p.tx_addr, &to, "infiniband"));
+	} while ((path->nr_drops < 1 || path->requests < 2) && now_ms() < end);
+	EXPECT_GE(path->nr_drops, 1);
+	EXPECT_GE(path->requests, 2);
+	EXPECT_EQ(0, path->accepts);
+	EXPECT_EQ(0, path->connects);
+	EXPECT_EQ(0, path->connected);
+	EXPECT_NE(RDS_INFO_PATH_UP, path->state);
+	EXPECT_GE(path->attempted, start);
+	EXPECT_GE(path->drops[0].when, start);
+	EXPECT_LE(path->drops[0].when, real_ns());
+	EXPECT_NE(0, path->drops[0].reason[0]);
+	EXPECT_EQ(0, path->drops[0].flags);
+	ASSERT_EQ(0, set_opt(self->p.tx, RDS_CANCEL_SENT_TO, &to, addr_len(&to)));
+}
+
+/* --- reset -------------------------------------------------------------- */
+
+#define ROUNDS		5
+#define BURST		20
+
+/* Connections are ended while messages are under way: all arrive, once and in order. */
+TEST_F_TIMEOUT(paths, reset_loses_nothing, RDS_SLOW_TEST)
+{
+	bool rxe = bed_is_rxe(variant->bed);
+	const struct rds_info_drop *drop;
+	struct rds_info_path before;
+	int64_t start = real_ns();
+	uint32_t i, n = 0, in, round;
+
+	ASSERT_EQ(1, my_path(self, variant->bed));
+	before = self->path;
+	for (round = 0; round < ROUNDS; round++) {
+		for (i = 0; i < BURST; i++) {
+			in = round * BURST + i;
+			ASSERT_EQ(sizeof(in), rds_send(self->p.tx, &self->p.rx_addr, &in, sizeof(in), 0));
+			if (i == BURST / 2)
+				ASSERT_EQ(0, reset(self->p.tx, &self->p.tx_addr, &self->p.rx_addr));
+		}
+		for (i = 0; i < BURST; i++, n++) {
+			ASSERT_EQ(sizeof(in), rds_recv_wait(self->p.rx, &in, sizeof(in), NULL));
+			ASSERT_EQ(n, in);
+		}
+	}
+	EXPECT_EQ(-EAGAIN, rds_recv(self->p.rx, &in, sizeof(in), MSG_DONTWAIT, NULL));
+
+	ASSERT_EQ(1, my_path(self, variant->bed));
+	drop = find_drop(&self->path, "user_reset");
+	if (!rxe) {
+		EXPECT_EQ(NULL, drop);
+		EXPECT_EQ(1, self->path.connects);
+		return;
+	}
+	EXPECT_GT(self->path.connects, before.connects);
+	EXPECT_GT(self->path.nr_drops, before.nr_drops);
+	ASSERT_NE(NULL, drop);
+	EXPECT_GE(drop->when, start);
+	EXPECT_EQ(0, drop->err);
+	EXPECT_EQ(0, drop->flags);
+}
+
+/* The other end is told, and knows that it was not its own doing. */
+TEST_F_TIMEOUT(paths, the_peer_sees_a_reset, RDS_SLOW_TEST)
+{
+	struct rds_info_path *path = &self->path;
+	int64_t end = now_ms() + RDS_WAIT_MS;
+	uint64_t drops;
+
+	if (!bed_is_rxe(variant->bed))
+		return;	/* it is not reset */
+	ASSERT_EQ(1, find_path(self, &self->p.rx_addr, &self->p.tx_addr, "infiniband"));
+	drops = path->nr_drops;
+	ASSERT_EQ(0, reset(self->p.tx, &self->p.tx_addr, &self->p.rx_addr));
+	do {
+		nap();
+		ASSERT_EQ(1, find_path(self, &self->p.rx_addr, &self->p.tx_addr, "infiniband"));
+	} while (path->nr_drops == drops && now_ms() < end);
+	EXPECT_GT(path->nr_drops, drops);
+	EXPECT_TRUE(find_drop(path, "disconnected") || find_drop(path, "peer_reconnected"));
+	EXPECT_EQ(RDS_INFO_DROP_FLAG_PEER, path->drops[0].flags) {
+		TH_LOG("reason %s", path->drops[0].reason);
+	}
+}
+
+/* All of a source's connections, by either call; those of others stay. */
+TEST_F_TIMEOUT(paths, reset_all_of_a_source, RDS_SLOW_TEST)
+{
+	const struct rds_info_path *path = &self->path;
+	union rds_addr nobody = self->p.tx_addr;
+	int64_t end = now_ms() + RDS_WAIT_MS;
+	uint64_t drops;
+
+	if (!bed_is_rxe(variant->bed))
+		return;	/* it is not reset */
+	ASSERT_EQ(1, my_path(self, variant->bed));
+	drops = path->nr_drops;
+	if (is_v4(&nobody))
+		((unsigned char *)&nobody.in.sin_addr)[3] = 248;
+	else
+		nobody.in6.sin6_addr.s6_addr[15] = 248;
+	ASSERT_EQ(0, reset(self->p.tx, &nobody, NULL));
+	/* other types of service, other peers */
+	ASSERT_EQ(0, reset6(self->p.tx, 77, &self->p.tx_addr, &self->p.rx_addr));
+	ASSERT_EQ(0, reset(self->p.tx, &self->p.tx_addr, &nobody));
+	pass_message(_metadata, self, 1);
+	ASSERT_EQ(1, my_path(self, variant->bed));
+	EXPECT_EQ(drops, path->nr_drops);
+
+	ASSERT_EQ(0, reset6(self->p.tx, 0, &self->p.tx_addr, NULL));
+	do {
+		nap();
+		ASSERT_EQ(1, my_path(self, variant->bed));
+	} while (path->nr_drops == drops && now_ms() < end);
+	EXPECT_GT(path->nr_drops, drops);
+	EXPECT_NE(NULL, find_drop(path, "user_reset"));
+	pass_message(_metadata, self, 2);
+}
+
+static int reset_as_nobody(void *arg)
+{
+	FIXTURE_DATA(paths) *self = arg;
+	int err = become_nobody(65536);
+
+	if (err)
+		return 1;
+	if (reset4(self->p.tx, 0, &self->p.tx_addr, &self->p.rx_addr) != -EPERM)
+		return 2;
+	return reset6(self->p.tx, 0, &self->p.tx_addr, &self->p.rx_addr) == -EPERM ? 0 : 3;
+}
+
+TEST_F_TIMEOUT(paths, reset_is_the_administrators, RDS_SLOW_TEST)
+{
+	EXPECT_EQ(0, in_child(reset_as_nobody, self));
+}
+
+TEST_F_TIMEOUT(paths, reset_tells_by_its_length, RDS_SLOW_TEST)
+{
+	void *bad = unmapped_page(_metadata);
+	char zero[64] = "";
+	int fd = rds_socket();
+	socklen_t len;
+
+	EXPECT_EQ(-EFAULT, set_opt(fd, RDS_CONN_RESET, bad, sizeof(struct rds_reset)));
+	EXPECT_EQ(-EFAULT, set_opt(fd, RDS6_CONN_RESET, bad, sizeof(struct rds6_reset)));
+	for (len = 0; len <= sizeof(zero); len++) {
+		if (len != sizeof(struct rds6_reset))
+			EXPECT_EQ(-EINVAL, set_opt(fd, RDS6_CONN_RESET, zero, len));
+		if (len != sizeof(struct rds_reset) && len != sizeof(int))
+			EXPECT_EQ(-EINVAL, set_opt(fd, RDS_CONN_RESET, zero, len));
+	}
+	/* a choice of transport has 4 bytes, and none is made by the others */
+	EXPECT_EQ(0, set_opt(fd, RDS_CONN_RESET, zero, sizeof(struct rds_reset)));
+	EXPECT_EQ(0, set_opt(fd, SO_RDS_TRANSPORT, zero, sizeof(int)));
+	close(fd);
+}
+
+TEST_HARNESS_MAIN
