@@ -232,7 +232,7 @@ TEST_F_TIMEOUT(table, abi3_one_of_many_gets_the_port, RDS_SLOW_TEST)
 
 	close(self->fd);
 	pthread_barrier_init(&start, NULL, RACERS);
-	for (round = 0; round < ROUNDS; round++) {
+	for (round = 0; round < rds_rounds(ROUNDS); round++) {
 		for (won = i = 0; i < RACERS; i++) {
 			r[i] = (struct racer){ &start, self->a, rds_socket(), 1 };
 			ASSERT_EQ(0, pthread_create(&thread[i], NULL, race_bind, &r[i]));

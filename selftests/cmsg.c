@@ -462,7 +462,7 @@ static long slab_kib(void)
 	return kib;
 }
 
-/* Enough that one vector of 64 entries lost per call is told from noise. */
+/* Enough that one vector of 64 entries lost per call is told from noise; the debug kernel has kmemleak. */
 #define LEAK_ROUNDS	20000
 #define LEAK_SLACK_KIB	8192
 
@@ -475,7 +475,7 @@ TEST_F_TIMEOUT(cmsg, D11_failed_sends_leak_nothing, RDS_SLOW_TEST)
 	for (i = 0; i < 64; i++)
 		iov[i] = self->iov;
 	before = slab_kib();
-	for (i = 0; i < LEAK_ROUNDS; i++) {
+	for (i = 0; i < rds_rounds(LEAK_ROUNDS); i++) {
 		ASSERT_EQ(-EFAULT, send_ranges(self, NULL, 64, 64 * PIECE));
 		iov[63] = (struct rds_iovec){ (uintptr_t)self->local, 0 };
 		ASSERT_EQ(-EINVAL, send_ranges(self, iov, 64, 64 * PIECE));
@@ -524,7 +524,7 @@ TEST_F_TIMEOUT(cmsg, D10_double_fetch, RDS_SLOW_TEST)
 	ASSERT_EQ(0, get_mr(self->p.rx, remote, FETCH_MAX, RDS_RDMA_READWRITE, &cookie));
 	self->pinned = pinned_bytes();
 	ASSERT_EQ(0, pthread_create(&thread, NULL, change_vector, &c));
-	for (i = 0; i < DOUBLE_FETCHES; i++) {
+	for (i = 0; i < rds_rounds(DOUBLE_FETCHES); i++) {
 		msg_init(&self->m, &self->p.rx_addr, "x", 1);
 		/* one of the two sizes is too much half of the time */
 		msg_rdma(&self->m, cookie, 0, i % 2 ? 1 : FETCH_MAX, &iov, 1,

@@ -450,7 +450,7 @@ static void *flood(void *arg)
 	int i = 0;
 	ssize_t n;
 
-	while (i < PER_SENDER && !*f->stop) {
+	while (i < rds_rounds(PER_SENDER) && !*f->stop) {
 		n = rds_send(f->fd, &f->to, chunk, sizeof(chunk), MSG_DONTWAIT);
 		if (n == -ENOBUFS || n == -EAGAIN) {
 			ready(f->fd, POLLIN, 20);
@@ -498,7 +498,7 @@ TEST_F_TIMEOUT(cong, D30_slow_reader_gets_everything, RDS_SLOW_TEST)
 	int i;
 
 	start_flood(_metadata, self, f, thread, &stop);
-	for (i = 0; i < SENDERS * PER_SENDER; i++) {
+	for (i = 0; i < SENDERS * rds_rounds(PER_SENDER); i++) {
 		ASSERT_EQ(CHUNK, rds_recv_wait(self->p.rx, chunk, sizeof(chunk), NULL));
 	}
 	join_flood(_metadata, f, thread);

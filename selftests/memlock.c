@@ -185,7 +185,7 @@ static void *pin_and_release(void *arg)
 	rds_rdma_cookie_t cookie;
 	int i, err;
 
-	for (i = 0; i < 300; i++) {
+	for (i = 0; i < rds_rounds(300); i++) {
 		err = get_mr(p->self->p.tx, p->self->buf, LIMIT * 3 / 4, 0, &cookie);
 		if (err && err != -ENOMEM)
 			p->error = err;

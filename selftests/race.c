@@ -598,7 +598,8 @@ TEST_F_TIMEOUT(race, each_message_has_one_reader, RDS_SLOW_TEST)
 {
 	union rds_addr a = addr_with_port(&self->a, 0), b = addr_with_port(&self->b, 0);
 	int j, tx = open_bound(_metadata, &a), rx = open_bound(_metadata, &b);
-	volatile unsigned int left = SHARED_MESSAGES;
+	volatile unsigned int left = rds_rounds(SHARED_MESSAGES);
+	unsigned int total = left;
 	static struct reader r[3];
 	pthread_t thread[3];
 	unsigned int i;
@@ -609,13 +610,13 @@ TEST_F_TIMEOUT(race, each_message_has_one_reader, RDS_SLOW_TEST)
 		r[j].left = &left;
 		ASSERT_EQ(0, pthread_create(&thread[j], NULL, read_shared, &r[j]));
 	}
-	for (i = 0; i < SHARED_MESSAGES; i++) {
+	for (i = 0; i < total; i++) {
 		ASSERT_EQ(sizeof(i), rds_send(tx, &b, &i, sizeof(i), 0));
 	}
 	for (j = 0; j < 3; j++) {
 		pthread_join(thread[j], NULL);
 	}
-	for (i = 0; i < SHARED_MESSAGES; i++) {
+	for (i = 0; i < total; i++) {
 		ASSERT_EQ(1, r[0].seen[i] + r[1].seen[i] + r[2].seen[i]);
 	}
 	close(tx);

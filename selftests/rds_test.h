@@ -48,6 +48,16 @@
 /* Above the user limit on every 64-bit architecture that Linux knows. */
 #define KERNEL_ADDR	0xffff888000000000ULL
 
+/* How often to do what takes long only by being done often.  The debug kernel is many times slower,
+ * and finds at the first time what others show by chance.
+ */
+static inline int rds_rounds(int stock)
+{
+	const char *kernel = getenv("KERNEL");
+
+	return kernel && !strcmp(kernel, "debug") ? stock / 8 : stock;
+}
+
 /* --- addresses ---------------------------------------------------------- */
 
 union rds_addr {

@@ -346,7 +346,7 @@ TEST_F(pair, abi5_port_0_is_ping)
 
 TEST_F_TIMEOUT(pair, abi7_fifo_per_sender, RDS_SLOW_TEST)
 {
-	unsigned int i, seq, next_in = 0, total = 2000;
+	unsigned int i, seq, next_in = 0, total = rds_rounds(2000);
 	char buf[700];
 	ssize_t n;
 
