@@ -123,7 +123,7 @@ static void rds_loop_pong(struct rds_conn *conn, const struct rds_msg *ping)
 	if (!ping->hdr.sport)
 		return;
 	rds_header_init(&hdr, 0, 0, 0, ping->hdr.sport);
-	inc = rds_inc_alloc(&hdr, &conn->key.faddr, &conn->key.laddr, 0, GFP_ATOMIC);
+	inc = rds_inc_alloc(&hdr, &conn->key.faddr, &conn->key.laddr, conn->key.scope, GFP_ATOMIC);
 	if (!inc)
 		return;
 	rds_stat_inc(conn->rn, send_pong);
@@ -139,7 +139,8 @@ static int rds_loop_deliver(struct rds_conn *conn, struct rds_msg *msg)
 		rds_loop_pong(conn, msg);
 		return 0;
 	}
-	inc = rds_inc_alloc(&msg->hdr, &conn->key.laddr, &conn->key.faddr, 0, GFP_ATOMIC);
+	inc = rds_inc_alloc(&msg->hdr, &conn->key.laddr, &conn->key.faddr, conn->key.scope,
+			    GFP_ATOMIC);
 	if (!inc)
 		return -ENOMEM;
 	if (msg->payload)
