@@ -44,3 +44,15 @@ enable_faults()
 	echo N >/sys/kernel/debug/fail_page_alloc/ignore-gfp-highmem || return
 	echo 0 >/sys/kernel/debug/fail_page_alloc/min-order
 }
+
+# start_stress_server ADDR: selftests/clients/stress, which serves at port 4000 there
+start_stress_server()
+{
+	rm -f /tmp/stress.log
+	selftests/clients/stress "$1" 4000 >/tmp/stress.log 2>&1 &
+	STRESS_SERVER=$!
+	check "server of stress at $1 is ready" wait_for 120 grep -q serving /tmp/stress.log
+}
+
+# It gives up when anything goes wrong.
+end_stress_server() { check "server of stress at $1 served to the end" kill "$STRESS_SERVER" || cat /tmp/stress.log; }
