@@ -28,6 +28,8 @@ struct rds_ib_op {
 		struct {
 			struct ib_atomic_wr	wr;
 			struct ib_sge		sge;
+			u64			mark;	/* what the old value replaces, */
+			u64			before;	/* instead of this */
 		} atomic;
 	};
 	struct ib_send_wr	*next;		/* of the chain, not yet taken into the ring; NULL: all are */

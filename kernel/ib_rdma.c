@@ -6,6 +6,7 @@
  */
 #include "ib_send.h"
 
+#include <linux/random.h>
 #include <linux/slab.h>
 #include "conn.h"
 #include "msg.h"
@@ -48,7 +49,35 @@ static void rds_ib_rw_unbuild(struct rds_ib_ep *ep, struct rds_ib_op *op)
 			    rds_ib_op_dir(op->what));
 }
 
-/* Atomics: the local side is 8 bytes of one page */
+/* Atomics: the local side is 8 bytes of one page.
+ *
+ * Soft-RoCE's target answers a repeated send with a plain acknowledgement of the last request that it has carried
+ * out, and when that is an atomic, its initiator takes this for the answer: the atomic succeeds, and no old value is
+ * ever stored.  So there is a random number in its place meanwhile, and one that is still there tells that.
+ */
+
+static void rds_ib_atomic_mark(struct rds_ib_op *op)
+{
+	struct rds_atomic put = { .cswp = true, .swap_mask = U64_MAX };
+
+	op->atomic.mark = get_random_u64();
+	put.operand = op->atomic.mark;
+	op->atomic.before = rds_pin_atomic(&op->what->pin, 0, &put);
+}
+
+/* True, and what was there is back, if the device has stored nothing. */
+static bool rds_ib_atomic_unmark(struct rds_ib_op *op)
+{
+	const struct rds_atomic undo = {
+		.cswp		= true,
+		.compare	= op->atomic.mark,
+		.compare_mask	= U64_MAX,
+		.operand	= op->atomic.before,
+		.swap_mask	= U64_MAX,
+	};
+
+	return rds_pin_atomic(&op->what->pin, 0, &undo) == op->atomic.mark;
+}
 
 void rds_ib_atomic_wr_init(struct ib_atomic_wr *wr, struct ib_sge *sge, const struct rds_op *what,
 			   const struct ib_pd *pd)
@@ -74,8 +103,11 @@ static int rds_ib_atomic_build(struct rds_ib_ep *ep, struct rds_ib_op *op)
 
 	if (!dev->domain.atomics)
 		return -EOPNOTSUPP;
-	if (ib_dma_map_sgtable_attrs(dev->ibdev, &op->what->pin.sgt, DMA_FROM_DEVICE, 0))
+	rds_ib_atomic_mark(op);
+	if (ib_dma_map_sgtable_attrs(dev->ibdev, &op->what->pin.sgt, DMA_FROM_DEVICE, 0)) {
+		rds_ib_atomic_unmark(op);
 		return -EAGAIN;
+	}
 	rds_ib_atomic_wr_init(&op->atomic.wr, &op->atomic.sge, op->what, dev->pd);
 	op->next = &op->atomic.wr.wr;
 	return 0;
@@ -86,6 +118,15 @@ static void rds_ib_atomic_unbuild(struct rds_ib_ep *ep, struct rds_ib_op *op)
 	ib_dma_unmap_sgtable_attrs(ep->dev->ibdev, &op->what->pin.sgt, DMA_FROM_DEVICE, 0);
 }
 
+/* @status, unless that is a success without the old value. */
+static int rds_ib_atomic_status(struct rds_ib_ep *ep, struct rds_ib_op *op, int status)
+{
+	if (!rds_ib_atomic_unmark(op) || status != RDS_RDMA_SUCCESS)
+		return status;
+	rds_stat_inc(rds_path_conn(ep->ep.path)->rn, ib_atomic_lost);
+	return RDS_RDMA_OTHER_ERROR;
+}
+
 /* All of them */
 
 void rds_ib_op_end(struct rds_ib_ep *ep, struct rds_ib_op *op, int status)
@@ -93,13 +134,16 @@ void rds_ib_op_end(struct rds_ib_ep *ep, struct rds_ib_op *op, int status)
 	struct rds_op *what = op->what;
 	struct rds_msg *msg = what->msg;
 
-	if (what->kind == RDS_OP_ATOMIC)
+	status = op->status ?: status;
+	if (what->kind == RDS_OP_ATOMIC) {
 		rds_ib_atomic_unbuild(ep, op);
-	else
+		status = rds_ib_atomic_status(ep, op, status);
+	} else {
 		rds_ib_rw_unbuild(ep, op);
+	}
 	/* one that never reached the ring is as it was, and may run on the next endpoint */
 	if (what->state == RDS_OP_POSTED)
-		rds_op_done(what, op->status ?: status);
+		rds_op_done(what, status);
 	kfree(op);
 	rds_msg_put(msg);
 }

@@ -42,6 +42,7 @@
 	X(ib_atomic_cswp) X(ib_atomic_fadd)
 
 /* Ours.  rdma_copied_bytes: RDMA bytes that the CPU had to copy itself (loopback).
+ * ib_atomic_lost: atomics that a device has carried out without telling the old value.
  * ib_refused_*: requests to connect that were rejected.  recv_bad_map, recv_ext_*: congestion maps of
  * another size, and extensions that we do not know or that pass the end of their area; they are ignored.
  */
@@ -49,7 +50,7 @@
 	X(rdma_copied_bytes) X(rdma_read_bytes) X(rdma_write_bytes)	\
 	X(mr_registered) X(mr_revoked) X(pinned_bytes) X(unpinned_bytes) \
 	X(pong_dropped) X(retransmitted) X(ops_dropped)			\
-	X(ib_posts) X(ib_srq_low) X(atomics)			\
+	X(ib_posts) X(ib_srq_low) X(atomics) X(ib_atomic_lost)		\
 	X(ib_refused_version) X(ib_refused_address) X(ib_refused_busy)	\
 	X(ib_refused_limit) X(ib_refused_error)				\
 	X(recv_bad_map) X(recv_ext_unknown) X(recv_ext_truncated)
