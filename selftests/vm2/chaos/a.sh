@@ -130,7 +130,7 @@ check "addresses and a slow link" slow_link
 duels
 [ "$ROLE" = b ] || check "requests met" they_met
 weather clear
-record_during -o "$MY_ADDR6 $PEER_ADDR6" rounds storm
+record_during "-o -s" "$MY_ADDR6 $PEER_ADDR6" rounds storm
 check "connections broke and messages were sent again" connections_broke
-record_during "-o -k" "$MY_ADDR $PEER_ADDR" rounds changes
+record_during "-o -s -k" "$MY_ADDR $PEER_ADDR" rounds changes
 save_connections
