@@ -15,8 +15,8 @@
 #define MAX_BYTES	65536
 #define BUFFER_BYTES	200000	/* what the socket's two buffers are set to */
 #define CONTROL_BYTES	256
-#define REQUESTS	300
-#define OPERATIONS	40
+#define REQUESTS	100
+#define OPERATIONS	20
 #define DEPTH		8	/* requests under way */
 
 enum what { ECHO = 1, WRITE, READ, WITH_OPERATION, SENT };
