@@ -292,6 +292,7 @@ static void rds_sock_init(struct rds_sock *rs, struct net *net)
 	INIT_LIST_HEAD(&rs->notifies);
 	INIT_LIST_HEAD(&rs->cong_item);
 	INIT_LIST_HEAD(&rs->mrs);
+	INIT_LIST_HEAD(&rs->revoking);
 }
 
 static int rds_create(struct net *net, struct socket *sock, int protocol, int kern)

@@ -36,15 +36,21 @@ void rds_mr_put(struct rds_mr *mr)
 	kref_put(&mr->ref, rds_mr_release);
 }
 
-/* Taking off: whoever gets true has the table's reference and revokes. */
+/* Taking off: whoever gets true has the table's reference and revokes.  In one step it is among those that are
+ * being revoked, so that nobody who waits for these can miss it.
+ */
 static bool rds_mr_unlink(struct rds_mr *mr)
 {
 	struct rds_sock *rs = mr->rs;
 	bool mine;
 
 	spin_lock_bh(&rs->mr_lock);
-	mine = !list_empty(&mr->sock_item);
-	list_del_init(&mr->sock_item);
+	mine = mr->live;
+	mr->live = false;
+	if (mine) {
+		mr->turn = rs->next_turn++;
+		list_move_tail(&mr->sock_item, &rs->revoking);
+	}
 	spin_unlock_bh(&rs->mr_lock);
 	if (mine)
 		rhashtable_remove_fast(&mr->rn->mrs, &mr->node, rds_mr_params);
@@ -58,7 +64,19 @@ void rds_mr_copy_end(struct rds_mr *mr)
 	rds_mr_put(mr);
 }
 
-/* Off the lists: end every access, then let the pages go.  Drops the table's reference. */
+static void rds_mr_leave(struct rds_mr *mr)
+{
+	struct rds_sock *rs = mr->rs;
+
+	spin_lock_bh(&rs->mr_lock);
+	list_del_init(&mr->sock_item);
+	spin_unlock_bh(&rs->mr_lock);
+	wake_up_var(&rs->revoking);
+}
+
+/* No longer live, or never: end every access, then let the pages go.  Drops the table's reference.  The caller
+ * holds the socket.
+ */
 static void rds_mr_revoke(struct rds_mr *mr)
 {
 	struct rds_domain *domain = mr->key.domain;
@@ -70,6 +88,7 @@ static void rds_mr_revoke(struct rds_mr *mr)
 	rds_stat_inc(mr->rn, mr_revoked);
 	trace_rds_mr_revoke(mr->cookie, mr->len);
 	complete_all(&mr->revoked);
+	rds_mr_leave(mr);
 	rds_mr_put(mr);
 }
 
@@ -79,8 +98,6 @@ static void rds_mr_work(struct work_struct *work)
 	struct rds_sock *rs = mr->rs;
 
 	rds_mr_revoke(mr);
-	if (atomic_dec_and_test(&rs->revoking))
-		wake_up_var(&rs->revoking);
 	sock_put(&rs->sk);
 }
 
@@ -124,6 +141,7 @@ static int rds_mr_publish(struct rds_sock *rs, struct rds_mr *mr)
 	if (err)
 		return -ENOMEM;
 	spin_lock_bh(&rs->mr_lock);
+	mr->live = true;
 	list_add_tail(&mr->sock_item, &rs->mrs);
 	spin_unlock_bh(&rs->mr_lock);
 	return 0;
@@ -304,7 +322,6 @@ struct rds_mr *rds_mr_used(struct rds_sock *rs, u32 rkey)
 	}
 	/* the work has the table's reference, and the socket's to say that it is through */
 	sock_hold(&rs->sk);
-	atomic_inc(&rs->revoking);
 	rds_msg_queue_work(&mr->work);
 	return mr;
 }
@@ -326,9 +343,27 @@ void rds_mr_wait_revoked(struct rds_mr *mr)
 	wait_for_completion(&mr->revoked);
 }
 
+/* Are all revocations over whose turn was before @turn?  The list has them in that order. */
+static bool rds_mr_revoked_before(struct rds_sock *rs, u64 turn)
+{
+	struct rds_mr *mr;
+	bool over;
+
+	spin_lock_bh(&rs->mr_lock);
+	mr = list_first_entry_or_null(&rs->revoking, struct rds_mr, sock_item);
+	over = !mr || mr->turn >= turn;
+	spin_unlock_bh(&rs->mr_lock);
+	return over;
+}
+
 void rds_mr_flush(struct rds_sock *rs)
 {
-	wait_var_event(&rs->revoking, !atomic_read(&rs->revoking));
+	u64 turn;
+
+	spin_lock_bh(&rs->mr_lock);
+	turn = rs->next_turn;
+	spin_unlock_bh(&rs->mr_lock);
+	wait_var_event(&rs->revoking, rds_mr_revoked_before(rs, turn));
 }
 
 void rds_mr_free_all(struct rds_sock *rs)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Memory regions: user buffers that peers may read and write by key.
  *
- * A region is in the namespace's table and on its socket's list until it is revoked; whoever takes
- * it off both revokes it.  Revoking ends every access before the pages are unpinned.
+ * A region is in the namespace's table and on its socket's list while it is live; whoever ends that revokes it.
+ * Revoking ends every access before the pages are unpinned.
  */
 #ifndef RDS_MR_H
 #define RDS_MR_H
@@ -31,9 +31,11 @@ struct rds_mr {
 	struct rds_mr_key	key;		/* rkey: set by trans->mr_register() */
 	u64			cookie;
 	struct rhash_head	node;		/* rn->mrs */
-	struct list_head	sock_item;	/* rs->mrs, under rs->mr_lock */
+	struct list_head	sock_item;	/* rs->mrs, then rs->revoking, under rs->mr_lock */
+	bool			live;		/* on rs->mrs; under rs->mr_lock */
+	u64			turn;		/* of its revocation among those of rs */
 	struct rds_net		*rn;
-	struct rds_sock		*rs;		/* valid while on its list */
+	struct rds_sock		*rs;		/* valid while on one of its lists */
 	u32			offset;		/* of the first byte in its page */
 	u32			len;
 	bool			use_once;
@@ -75,7 +77,7 @@ void rds_mr_copy_end(struct rds_mr *mr);
 void rds_mr_wait_revoked(struct rds_mr *mr);
 void rds_mr_put(struct rds_mr *mr);
 
-/* Wait for revocations under way for @rs.  Sleeps. */
+/* Wait for revocations that are under way for @rs now, not for those that begin meanwhile.  Sleeps. */
 void rds_mr_flush(struct rds_sock *rs);
 
 /* Revoke all of a socket that is being released.  Sleeps. */

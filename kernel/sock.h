@@ -63,7 +63,8 @@ struct rds_sock {
 
 	spinlock_t		mr_lock;
 	struct list_head	mrs;
-	atomic_t		revoking;	/* used-up regions on their way out */
+	struct list_head	revoking;	/* regions on their way out, the oldest first */
+	u64			next_turn;	/* of the next one's revocation */
 
 	bool			recverr;
 	bool			inq;		/* SO_RDS_INQ */

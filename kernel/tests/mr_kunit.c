@@ -154,7 +154,7 @@ static void mr_use_once(struct kunit *test)
 	rds_mr_flush(rs);
 	expect_mrs(test, 0);
 	KUNIT_EXPECT_EQ(test, fake.unregistered, 1);
-	KUNIT_EXPECT_EQ(test, atomic_read(&rs->revoking), 0);
+	KUNIT_EXPECT_TRUE(test, list_empty(&rs->revoking));
 }
 
 static void mr_use_often(struct kunit *test)
@@ -273,6 +273,66 @@ static void mr_freed_under_a_copy(struct kunit *test)
 	expect_mrs(test, 0);
 }
 
+/* A key used up by a message, whose revocation takes as long as the copy that is returned. */
+static struct rds_mr *use_up(struct kunit *test, struct rds_sock *rs)
+{
+	u32 rkey = rds_cookie_rkey(make_mr(test, rs, RDS_RDMA_USE_ONCE));
+	struct rds_mr *copy = rds_mr_copy_begin(rs, rkey), *used;
+
+	KUNIT_ASSERT_NOT_NULL(test, copy);
+	used = rds_mr_used(rs, rkey);
+	KUNIT_EXPECT_PTR_EQ(test, used, copy);
+	if (used)
+		rds_mr_put(used);
+	return copy;
+}
+
+struct flushing {
+	struct fixture_thread	thread;
+	struct rds_sock		*rs;
+	struct task_struct	*task;
+	bool			done;
+};
+
+static void flush_it(void *data)
+{
+	struct flushing *flushing = data;
+
+	smp_store_release(&flushing->task, current);
+	rds_mr_flush(flushing->rs);
+	smp_store_release(&flushing->done, true);
+}
+
+static bool sleeps(const struct flushing *flushing)
+{
+	struct task_struct *task = smp_load_acquire(&flushing->task);
+
+	return task && READ_ONCE(task->__state) != TASK_RUNNING;
+}
+
+/* Who waits for revocations waits for those that had begun, and others can begin as many as they like. */
+static void mr_flush_is_bounded(struct kunit *test)
+{
+	struct flushing *flushing = kunit_kzalloc(test, sizeof(*flushing), GFP_KERNEL);
+	struct rds_sock *rs = fixture_socket(test, 1, PORT_A);
+	struct rds_mr *before, *after;
+
+	KUNIT_ASSERT_NOT_NULL(test, flushing);
+	flushing->rs = rs;
+	before = use_up(test, rs);
+	fixture_start(&flushing->thread, flush_it, flushing);
+	KUNIT_EXPECT_TRUE(test, fixture_eventually(sleeps(flushing)));
+	after = use_up(test, rs);
+	KUNIT_EXPECT_FALSE(test, smp_load_acquire(&flushing->done));
+	rds_mr_copy_end(before);
+	KUNIT_EXPECT_TRUE(test, fixture_eventually(smp_load_acquire(&flushing->done)));
+	KUNIT_EXPECT_FALSE(test, list_empty(&rs->revoking));
+	rds_mr_copy_end(after);
+	fixture_join(&flushing->thread);
+	rds_mr_flush(rs);
+	expect_mrs(test, 0);
+}
+
 /* Of several threads that free one key, and a message that uses it up, one wins. */
 #define FREERS	4
 
@@ -319,6 +379,7 @@ static struct kunit_case mr_cases[] = {
 	KUNIT_CASE(mr_closing_revokes),
 	KUNIT_CASE(mr_device_removed),
 	KUNIT_CASE(mr_freed_under_a_copy),
+	KUNIT_CASE(mr_flush_is_bounded),
 	KUNIT_CASE(mr_freed_at_once),
 	{}
 };
