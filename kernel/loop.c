@@ -8,6 +8,7 @@
 #include <linux/random.h>
 #include <linux/slab.h>
 #include <net/ipv6.h>
+#include "cong.h"
 #include "conn.h"
 #include "deliver.h"
 #include "inc.h"
@@ -122,6 +123,11 @@ static void rds_loop_pong(struct rds_conn *conn, const struct rds_msg *ping)
 	rds_stat_inc(conn->rn, recv_ping);
 	if (!ping->hdr.sport)
 		return;
+	/* nobody else bounds what a socket gets that pings and does not read */
+	if (rds_cong_test_port(conn->lmap, ping->hdr.sport)) {
+		rds_stat_inc(conn->rn, pong_dropped);
+		return;
+	}
 	rds_header_init(&hdr, 0, 0, 0, ping->hdr.sport);
 	inc = rds_inc_alloc(&hdr, &conn->key.faddr, &conn->key.laddr, conn->key.scope, GFP_ATOMIC);
 	if (!inc)
