@@ -3,6 +3,9 @@
 
 bool rds_ack_budget_spend(struct rds_ack_budget *b, u32 len, u32 max_packets, u32 max_bytes)
 {
+	/* what may go unasked may have been made less meanwhile */
+	b->packets = min_t(u32, b->packets, max_packets);
+	b->bytes = min_t(u32, b->bytes, max_bytes);
 	if (!b->packets || b->bytes < len) {
 		b->packets = max_packets;
 		b->bytes = max_bytes;

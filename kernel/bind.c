@@ -3,8 +3,10 @@
 
 #include <linux/random.h>
 #include <linux/rhashtable.h>
+#include "limit.h"
 #include "net.h"
 #include "sock.h"
+#include "stats.h"
 
 static_assert(sizeof(struct rds_bind_key) == 24);	/* hashed as bytes: no holes */
 
@@ -50,6 +52,10 @@ int rds_bind_add(struct rds_net *rn, struct rds_sock *rs, const struct in6_addr 
 
 	if (ntohs(*port) == 1)
 		return -EINVAL;
+	if (!rds_limit_take(&rn->nr_bound, 1, READ_ONCE(rn->sysctl.max_sockets))) {
+		rds_stat_inc(rn, limit_sockets);
+		return -ENOMEM;
+	}
 	rs->bound.addr = *addr;
 	rs->bound.scope = scope;
 	if (*port)
@@ -57,6 +63,7 @@ int rds_bind_add(struct rds_net *rn, struct rds_sock *rs, const struct in6_addr 
 	else
 		err = rds_bind_any_port(rn, rs);
 	if (err) {
+		rds_limit_give(&rn->nr_bound, 1);
 		memset(&rs->bound, 0, sizeof(rs->bound));
 		return err;
 	}
@@ -67,6 +74,7 @@ int rds_bind_add(struct rds_net *rn, struct rds_sock *rs, const struct in6_addr 
 void rds_bind_remove(struct rds_net *rn, struct rds_sock *rs)
 {
 	rhashtable_remove_fast(&rn->bound, &rs->bind_node, rds_bind_params);
+	rds_limit_give(&rn->nr_bound, 1);
 }
 
 struct rds_sock *rds_bind_lookup(struct rds_net *rn, const struct in6_addr *addr, u32 scope,

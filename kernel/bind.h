@@ -16,7 +16,7 @@ struct rds_bind_key {
 };
 
 /* Enter @rs under @addr, @scope and *@port; port 0: choose a free one from 2 up and store it.
- * Returns 0, -EADDRINUSE, -ENOMEM, -EINVAL for the reserved port 1.  Sleeps, socket locked.
+ * Returns 0, -EADDRINUSE, -ENOMEM (or too many are bound), -EINVAL for the reserved port 1.  Sleeps, socket locked.
  */
 int rds_bind_add(struct rds_net *rn, struct rds_sock *rs, const struct in6_addr *addr, u32 scope,
 		 __be16 *port);

@@ -19,4 +19,10 @@
 #define timer_shutdown_sync(timer)	del_timer_sync(timer)
 #endif
 
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 6, 0)
+#include <net/net_namespace.h>
+/* the table's end is an empty entry */
+#define register_net_sysctl_sz(net, path, table, size)	register_net_sysctl(net, path, table)
+#endif
+
 #endif

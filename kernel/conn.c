@@ -7,8 +7,10 @@
 #include <linux/wait_bit.h>
 #include <net/ipv6.h>
 #include "cong.h"
+#include "limit.h"
 #include "msg.h"
 #include "net.h"
+#include "stats.h"
 #include "transport.h"
 #include "xmit.h"
 
@@ -28,6 +30,13 @@ static void rds_conn_free_rcu(struct rcu_head *rcu)
 	kmem_cache_free(rds_conn_cache, container_of(rcu, struct rds_conn, rcu));
 }
 
+/* The namespace's end waits for the last one. */
+static void rds_conn_uncount(struct rds_net *rn)
+{
+	if (atomic64_dec_and_test(&rn->nr_conns))
+		wake_up_var(&rn->nr_conns);
+}
+
 /* Off all lists, or never on one. */
 static void rds_conn_free(struct rds_conn *conn)
 {
@@ -38,8 +47,7 @@ static void rds_conn_free(struct rds_conn *conn)
 	if (!IS_ERR_OR_NULL(conn->fmap))
 		rds_cong_map_put(conn->fmap);
 	call_rcu(&conn->rcu, rds_conn_free_rcu);
-	if (atomic_dec_and_test(&rn->nr_conns))
-		wake_up_var(&rn->nr_conns);
+	rds_conn_uncount(rn);
 }
 
 static void rds_conn_release(struct kref *ref)
@@ -90,14 +98,20 @@ static void rds_conn_close_loopback(struct rds_conn *conn)
 
 static struct rds_conn *rds_conn_alloc(struct rds_net *rn, const struct rds_conn_key *key)
 {
-	struct rds_conn *conn = kmem_cache_zalloc(rds_conn_cache, GFP_KERNEL);
+	struct rds_conn *conn;
 
-	if (!conn)
+	if (!rds_limit_take(&rn->nr_conns, 1, READ_ONCE(rn->sysctl.max_connections))) {
+		rds_stat_inc(rn, limit_connections);
 		return NULL;
+	}
+	conn = kmem_cache_zalloc(rds_conn_cache, GFP_KERNEL);
+	if (!conn) {
+		rds_conn_uncount(rn);
+		return NULL;
+	}
 	conn->key = *key;
 	conn->rn = rn;
 	conn->generation = 1 + get_random_u32() % U16_MAX;
-	atomic_inc(&rn->nr_conns);
 	kref_init(&conn->ref);
 	INIT_LIST_HEAD(&conn->net_item);
 	INIT_LIST_HEAD(&conn->map_item);
@@ -286,7 +300,7 @@ void rds_conn_net_exit(struct rds_net *rn)
 	}
 	/* a message's last reference may still be with the workqueue that unpins its pages */
 	rds_msg_flush();
-	wait_var_event(&rn->nr_conns, !atomic_read(&rn->nr_conns));
+	wait_var_event(&rn->nr_conns, !atomic64_read(&rn->nr_conns));
 	rhashtable_destroy(&rn->conns);
 }
 

@@ -33,7 +33,7 @@ struct rds_conn {
 	struct rcu_head		rcu;
 };
 
-/* Find or make; sleeps.  Returns a reference, or ERR_PTR(-ENOMEM), ERR_PTR(-ENETDOWN) when the
+/* Find or make; sleeps.  Returns a reference, or ERR_PTR(-ENOMEM) (also for too many), ERR_PTR(-ENETDOWN) when the
  * namespace is going away.  Any number of callers get the same object.
  */
 struct rds_conn *rds_conn_get_or_create(struct rds_net *rn, const struct rds_conn_key *key);

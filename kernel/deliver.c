@@ -117,7 +117,7 @@ int rds_path_receive(struct rds_path *path, const struct rds_header *hdr, struct
 	rds_count_extensions(rn, &inc->ext);
 	if (!rds_path_accepts(path, hdr)) {
 		rds_stat_inc(rn, recv_drop_old_seq);
-	} else if (hdr->dport == htons(RDS_PORT_PING)) {
+	} else if (hdr->dport == htons(RDS_PORT_PING) && READ_ONCE(rn->sysctl.ping_enable)) {
 		rds_stat_inc(rn, recv_ping);
 		if (hdr->sport)
 			rds_path_pong(path, hdr->sport);

@@ -464,7 +464,7 @@ static struct rds_conn *rds_ib_request_conn(const struct rds_conn_key *key)
 	conn = rds_conn_find(rn, key);
 	if (conn)
 		return conn;
-	if (atomic_read(&rn->nr_conns) >= READ_ONCE(ib_max_conns))
+	if (atomic64_read(&rn->nr_conns) >= READ_ONCE(ib_max_conns))
 		return ERR_PTR(-EUSERS);
 	return rds_conn_get_or_create(rn, key);
 }

@@ -254,7 +254,9 @@ static int rds_ib_dev_setup(struct rds_ib_device *dev)
 	dev->pd = ib_alloc_pd(ibdev, 0);
 	if (IS_ERR(dev->pd))
 		return PTR_ERR(dev->pd);
-	dev->recv_cq = ib_alloc_cq_any(ibdev, dev, rds_ib_rq_size(ibdev) + RDS_IB_DEV_EXTRA_CQES,
+	/* asked for once: it can be set at any time */
+	dev->rq.size = rds_ib_rq_size(ibdev);
+	dev->recv_cq = ib_alloc_cq_any(ibdev, dev, dev->rq.size + RDS_IB_DEV_EXTRA_CQES,
 				       IB_POLL_SOFTIRQ);
 	if (IS_ERR(dev->recv_cq)) {
 		err = PTR_ERR(dev->recv_cq);

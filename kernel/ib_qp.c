@@ -20,7 +20,7 @@ bool rds_ib_qp_device_ok(const struct ib_device *ibdev)
 	return ibdev->node_type == RDMA_NODE_IB_CA &&
 	       attrs->device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS &&
 	       attrs->max_send_sge >= 2 && attrs->max_srq > 0 && attrs->max_srq_sge >= 2 &&
-	       attrs->max_qp_wr >= rds_ib_tx_wrs();
+	       attrs->max_qp_wr >= rds_ib_tx_min_wrs();
 }
 
 unsigned int rds_ib_qp_max_sge(const struct ib_device *ibdev)
@@ -67,7 +67,7 @@ static int rds_ib_qp_create_qp(struct rds_ib_ep *ep)
 		.recv_cq	= dev->recv_cq,
 		.srq		= dev->rq.srq,
 		.cap		= {
-			.max_send_wr	= rds_ib_tx_wrs(),
+			.max_send_wr	= rds_ib_tx_wrs(ep),
 			.max_send_sge	= rds_ib_qp_max_sge(dev->ibdev),
 			.max_rdma_ctxs	= rds_ib_qp_rdma_ctxs(ep->cm_id),
 		},
@@ -91,7 +91,7 @@ int rds_ib_qp_create(struct rds_ib_ep *ep)
 	if (err)
 		return err;
 	/* every work request may complete, with an error if unsignalled */
-	ep->send_cqes = rds_ib_tx_wrs();
+	ep->send_cqes = rds_ib_tx_wrs(ep);
 	ep->send_cq = ib_cq_pool_get(dev->ibdev, ep->send_cqes, -1, IB_POLL_SOFTIRQ);
 	if (IS_ERR(ep->send_cq)) {
 		err = PTR_ERR(ep->send_cq);

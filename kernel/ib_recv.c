@@ -9,7 +9,6 @@
 #include "ib_recv.h"
 
 #include <linux/mm.h>
-#include <linux/moduleparam.h>
 #include <linux/slab.h>
 #include "cong.h"
 #include "conn.h"
@@ -19,15 +18,6 @@
 #include "inc.h"
 #include "stats.h"
 #include "xmit.h"
-
-static unsigned int ib_srq_size = 512;
-module_param(ib_srq_size, uint, 0444);
-MODULE_PARM_DESC(ib_srq_size, "Receive buffers of an RDMA device, shared by its connections, 64 to 16384");
-
-/* Peers decide how many messages are begun and not ended, each of up to 1 MiB. */
-static unsigned int ib_max_partial = 256;
-module_param(ib_max_partial, uint, 0644);
-MODULE_PARM_DESC(ib_max_partial, "Memory of half received messages of an RDMA device, in MiB");
 
 /* A message whose next fragment is so late is given up when memory is short.  A peer sends them one
  * after the other, and a lost packet costs it 0.3 s.
@@ -56,9 +46,17 @@ struct rds_ib_rbuf {
 
 /* Buffers */
 
+/* Devices are those of the initial namespace. */
+static const struct rds_sysctl *rds_ib_dev_sysctl(void)
+{
+	return &rds_net(&init_net)->sysctl;
+}
+
 unsigned int rds_ib_rq_size(const struct ib_device *ibdev)
 {
-	return min_t(unsigned int, clamp(ib_srq_size, RDS_IB_RQ_MIN, RDS_IB_RQ_MAX),
+	unsigned int size = READ_ONCE(rds_ib_dev_sysctl()->ib_max_recv_wr);
+
+	return min_t(unsigned int, clamp(size, RDS_IB_RQ_MIN, RDS_IB_RQ_MAX),
 		     ibdev->attrs.max_srq_wr);
 }
 
@@ -231,9 +229,10 @@ static enum rds_drop_reason rds_ib_frame_reason(enum rds_frame frame)
 	return RDS_DROP_NONE;
 }
 
+/* Peers decide how many messages are begun and not ended, each of up to 1 MiB. */
 static unsigned int rds_ib_max_partial_pages(void)
 {
-	return min(READ_ONCE(ib_max_partial), 1u << 20) << (20 - PAGE_SHIFT);
+	return READ_ONCE(rds_ib_dev_sysctl()->ib_max_recv_allocation) / (PAGE_SIZE / RDS_FRAG_LEN);
 }
 
 /* One more page: -EDQUOT if there are too many.  Those who hold them for no good are given up then. */
@@ -561,7 +560,6 @@ int rds_ib_rq_init(struct rds_ib_device *dev)
 	spin_lock_init(&rq->lock);
 	INIT_LIST_HEAD(&rq->ready);
 	INIT_LIST_HEAD(&rq->empty);
-	rq->size = rds_ib_rq_size(dev->ibdev);
 	err = rds_ib_rq_alloc(dev);
 	if (err)
 		return err;

@@ -11,17 +11,11 @@
 #include "ib_send.h"
 
 #include <linux/log2.h>
-#include <linux/moduleparam.h>
 #include <linux/slab.h>
 #include "conn.h"
 #include "msg.h"
 #include "stats.h"
 #include "xmit.h"
-
-/* Memory of an idle connection is mostly this: about 650 bytes for an entry, on soft-RoCE. */
-static unsigned int ib_send_ring = 32;
-module_param(ib_send_ring, uint, 0444);
-MODULE_PARM_DESC(ib_send_ring, "Send ring entries of an RDMA connection, a power of two from 16 to 1024");
 
 #define RDS_IB_RING_MIN		16u
 #define RDS_IB_RING_MAX		1024u
@@ -31,8 +25,8 @@ MODULE_PARM_DESC(ib_send_ring, "Send ring entries of an RDMA connection, a power
 #define RDS_IB_RING_SPARE	2
 /* And one that only an ack frame may take. */
 #define RDS_IB_RING_ACK		1
-/* Every so many work requests one is signalled, so that room comes back before the ring is empty. */
-#define RDS_IB_SIGNAL_EVERY	8
+/* Of so many work requests one is signalled, at least, so that room comes back before the ring is empty. */
+#define RDS_IB_SIGNAL_PART	4
 
 /* A want of memory or of mappings: try again after this. */
 #define RDS_IB_RETRY_DELAY	(HZ / 50)
@@ -44,19 +38,43 @@ MODULE_PARM_DESC(ib_send_ring, "Send ring entries of an RDMA connection, a power
 #define RDS_IB_WATCH_PERIOD	(2 * HZ)
 #define RDS_IB_WATCH_LIMIT	3
 
-static unsigned int rds_ib_ring_size(void)
-{
-	return rounddown_pow_of_two(clamp(ib_send_ring, RDS_IB_RING_MIN, RDS_IB_RING_MAX));
-}
-
-unsigned int rds_ib_tx_wrs(void)
-{
-	return rds_ib_ring_size() - RDS_IB_RING_SPARE + 1;
-}
-
 static struct rds_net *rds_ib_ep_net(const struct rds_ib_ep *ep)
 {
 	return rds_path_conn(ep->ep.path)->rn;
+}
+
+static unsigned int rds_ib_ring_wrs(unsigned int size)
+{
+	return size - RDS_IB_RING_SPARE + 1;
+}
+
+unsigned int rds_ib_tx_min_wrs(void)
+{
+	return rds_ib_ring_wrs(RDS_IB_RING_MIN);
+}
+
+unsigned int rds_ib_tx_wrs(const struct rds_ib_ep *ep)
+{
+	return rds_ib_ring_wrs(ep->tx.ring.size);
+}
+
+/* A power of two, as near below what is asked for as the device allows. */
+static unsigned int rds_ib_ring_size(const struct rds_ib_ep *ep)
+{
+	unsigned int size = READ_ONCE(rds_ib_ep_net(ep)->sysctl.ib_max_send_wr);
+
+	size = rounddown_pow_of_two(clamp(size, RDS_IB_RING_MIN, RDS_IB_RING_MAX));
+	while (rds_ib_ring_wrs(size) > ep->dev->ibdev->attrs.max_qp_wr)
+		size /= 2;
+	return size;
+}
+
+/* Work requests up to the next signalled one, that included. */
+static unsigned int rds_ib_signal_every(const struct rds_ib_ep *ep)
+{
+	unsigned int wrs = READ_ONCE(rds_ib_ep_net(ep)->sysctl.ib_max_unsignaled_wr);
+
+	return min(wrs, ep->tx.ring.size / RDS_IB_SIGNAL_PART);
 }
 
 static unsigned int rds_ib_slot_index(const struct rds_ib_ep *ep, const struct rds_ib_slot *slot)
@@ -183,7 +201,7 @@ void rds_ib_tx_append(struct rds_ib_ep *ep, struct rds_ib_slot *slot, struct ib_
 
 	wr->wr_cqe = &slot->cqe;
 	wr->next = NULL;
-	if (++tx->unsignalled >= RDS_IB_SIGNAL_EVERY)
+	if (++tx->unsignalled >= rds_ib_signal_every(ep))
 		wr->send_flags |= IB_SEND_SIGNALED;
 	if (wr->send_flags & IB_SEND_SIGNALED)
 		tx->unsignalled = 0;
@@ -439,7 +457,7 @@ int rds_ib_tx_init(struct rds_ib_ep *ep)
 {
 	struct ib_device *ibdev = ep->dev->ibdev;
 	struct rds_ib_tx *tx = &ep->tx;
-	unsigned int size = rds_ib_ring_size();
+	unsigned int size = rds_ib_ring_size(ep);
 	unsigned int i;
 	int err;
 

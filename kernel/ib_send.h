@@ -12,8 +12,9 @@ void rds_ib_flush(struct rds_ep *ep);
 /* Make and free the ring.  Sleep. */
 int rds_ib_tx_init(struct rds_ib_ep *ep);
 void rds_ib_tx_exit(struct rds_ib_ep *ep);
-/* Entries of the send queue that the ring needs, the drain's included. */
-unsigned int rds_ib_tx_wrs(void);
+/* Entries of the send queue that the ring needs, the drain's included; and the fewest with which one works. */
+unsigned int rds_ib_tx_wrs(const struct rds_ib_ep *ep);
+unsigned int rds_ib_tx_min_wrs(void);
 /* With the queue pair drained, but still there: end all that is left in the ring. */
 void rds_ib_tx_drop(struct rds_ib_ep *ep);
 

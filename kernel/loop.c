@@ -141,7 +141,7 @@ static int rds_loop_deliver(struct rds_conn *conn, struct rds_msg *msg)
 	struct rds_inc *inc;
 
 	conn->path.rx.next = msg->seq + 1;
-	if (msg->hdr.dport == htons(RDS_PORT_PING)) {
+	if (msg->hdr.dport == htons(RDS_PORT_PING) && READ_ONCE(conn->rn->sysctl.ping_enable)) {
 		rds_loop_pong(conn, msg);
 		return 0;
 	}

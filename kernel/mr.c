@@ -8,7 +8,9 @@
 #include <linux/uaccess.h>
 #include <linux/wait_bit.h>
 #include "cmsg.h"
+#include "limit.h"
 #include "msg.h"
+#include "net.h"
 #include "sock.h"
 #include "stats.h"
 #include "trace.h"
@@ -64,6 +66,12 @@ void rds_mr_copy_end(struct rds_mr *mr)
 	rds_mr_put(mr);
 }
 
+static void rds_mr_uncount(struct rds_sock *rs)
+{
+	rds_limit_give(&rs->rn->nr_mrs, 1);
+	rds_limit_give(&rs->nr_mrs, 1);
+}
+
 static void rds_mr_leave(struct rds_mr *mr)
 {
 	struct rds_sock *rs = mr->rs;
@@ -71,6 +79,7 @@ static void rds_mr_leave(struct rds_mr *mr)
 	spin_lock_bh(&rs->mr_lock);
 	list_del_init(&mr->sock_item);
 	spin_unlock_bh(&rs->mr_lock);
+	rds_mr_uncount(rs);
 	wake_up_var(&rs->revoking);
 }
 
@@ -105,19 +114,39 @@ static int rds_mr_pin(struct rds_mr *mr, const struct rds_get_mr_args *args, u32
 {
 	int err;
 
-	err = rds_pin_user(&mr->pin, mr->rn, &args->vec, 1, pages, true, true);
+	err = rds_pin_user(&mr->pin, mr->rs, &args->vec, 1, pages, true, true);
 	/* a mapping that its owner cannot write to can still be read from, unless asked for more */
 	if (err == -EFAULT && !(args->flags & RDS_RDMA_READWRITE))
-		err = rds_pin_user(&mr->pin, mr->rn, &args->vec, 1, pages, false, true);
+		err = rds_pin_user(&mr->pin, mr->rs, &args->vec, 1, pages, false, true);
 	return err;
+}
+
+/* One more region, of the socket and of the namespace; false: too many. */
+static bool rds_mr_count(struct rds_sock *rs)
+{
+	struct rds_net *rn = rs->rn;
+
+	if (!rds_limit_take(&rs->nr_mrs, 1, READ_ONCE(rn->sysctl.socket_max_mrs)))
+		goto refuse;
+	if (rds_limit_take(&rn->nr_mrs, 1, READ_ONCE(rn->sysctl.max_mrs)))
+		return true;
+	rds_limit_give(&rs->nr_mrs, 1);
+refuse:
+	rds_stat_inc(rn, limit_mrs);
+	return false;
 }
 
 static struct rds_mr *rds_mr_alloc(struct rds_sock *rs, const struct rds_get_mr_args *args)
 {
-	struct rds_mr *mr = kzalloc(sizeof(*mr), GFP_KERNEL);
+	struct rds_mr *mr;
 
-	if (!mr)
+	if (!rds_mr_count(rs))
 		return NULL;
+	mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
+	if (!mr) {
+		rds_mr_uncount(rs);
+		return NULL;
+	}
 	kref_init(&mr->ref);
 	INIT_LIST_HEAD(&mr->sock_item);
 	atomic_set(&mr->copies, 1);
@@ -192,6 +221,7 @@ static struct rds_mr *rds_mr_register(struct rds_sock *rs, const struct rds_get_
 unpin:
 	rds_pin_release(&mr->pin);
 put:
+	rds_mr_uncount(rs);
 	rds_mr_put(mr);
 	return ERR_PTR(err);
 }

@@ -59,9 +59,12 @@ static int __net_init rds_net_init(struct net *net)
 	rn->stats = alloc_percpu(struct rds_stats);
 	if (!rn->stats)
 		return err;
-	err = rds_bind_net_init(rn);
+	err = rds_sysctl_net_init(rn);
 	if (err)
 		goto free_stats;
+	err = rds_bind_net_init(rn);
+	if (err)
+		goto exit_sysctl;
 	err = rds_cong_net_init(rn);
 	if (err)
 		goto exit_bind;
@@ -79,6 +82,8 @@ exit_cong:
 	rds_cong_net_exit(rn);
 exit_bind:
 	rds_bind_net_exit(rn);
+exit_sysctl:
+	rds_sysctl_net_exit(rn);
 free_stats:
 	free_percpu(rn->stats);
 	return err;
@@ -93,6 +98,7 @@ static void __net_exit rds_net_exit(struct net *net)
 	rds_mr_net_exit(rn);
 	rds_cong_net_exit(rn);
 	rds_bind_net_exit(rn);
+	rds_sysctl_net_exit(rn);
 	free_percpu(rn->stats);
 }
 

@@ -7,6 +7,7 @@
 #include <linux/spinlock.h>
 #include <net/net_namespace.h>
 #include <net/netns/generic.h>
+#include "sysctl.h"
 
 struct rds_stats;
 
@@ -18,7 +19,13 @@ struct rds_net {
 	struct rhashtable	maps;		/* cong.c: local address -> congestion map */
 	struct rhashtable	mrs;		/* mr.c: (domain, rkey) -> memory region */
 
-	atomic_t		nr_conns;	/* objects that exist, the unlisted ones too */
+	struct rds_sysctl	sysctl;
+
+	/* with a limit each, see sysctl.h */
+	atomic64_t		nr_bound;	/* sockets */
+	atomic64_t		nr_conns;	/* objects that exist, the unlisted ones too */
+	atomic64_t		nr_mrs;		/* not yet revoked */
+	atomic64_t		pinned;		/* bytes, in whole pages */
 
 	spinlock_t		lock;		/* the lists below, and dying; a leaf */
 	struct list_head	conn_list;

@@ -42,8 +42,10 @@ void rds_notify_queue(struct rds_sock *rs, struct rds_notify *n)
 
 	spin_lock_bh(&rs->rcv_lock);
 	released = rs->released;
-	if (!released)
+	if (!released) {
 		list_add_tail(&n->item, &rs->notifies);
+		WRITE_ONCE(rs->nr_notifies, rs->nr_notifies + 1);
+	}
 	spin_unlock_bh(&rs->rcv_lock);
 	if (released)
 		kfree(n);
@@ -57,8 +59,10 @@ static struct rds_notify *rds_notify_take(struct rds_sock *rs)
 
 	spin_lock_bh(&rs->rcv_lock);
 	n = list_first_entry_or_null(&rs->notifies, struct rds_notify, item);
-	if (n)
+	if (n) {
 		list_del(&n->item);
+		WRITE_ONCE(rs->nr_notifies, rs->nr_notifies - 1);
+	}
 	spin_unlock_bh(&rs->rcv_lock);
 	return n;
 }
@@ -67,6 +71,7 @@ static void rds_notify_untake(struct rds_sock *rs, struct rds_notify *n)
 {
 	spin_lock_bh(&rs->rcv_lock);
 	list_add(&n->item, &rs->notifies);
+	WRITE_ONCE(rs->nr_notifies, rs->nr_notifies + 1);
 	spin_unlock_bh(&rs->rcv_lock);
 }
 

@@ -6,6 +6,7 @@
 #include "cong.h"
 #include "conn.h"
 #include "msg.h"
+#include "net.h"
 #include "stats.h"
 #include "trace.h"
 #include "transport.h"
@@ -17,9 +18,6 @@
 #define RDS_CONNECT_TIMEOUT		(7 * HZ / 2)
 #define RDS_CONNECT_TIMEOUT_LONG	(10 * HZ)
 #define RDS_CONNECT_QUICK_ATTEMPTS	3
-/* Delay before a retry: the first at once, then random below a doubling bound. */
-#define RDS_BACKOFF_MIN_MS	1
-#define RDS_BACKOFF_MAX_MS	1000
 
 static struct workqueue_struct *rds_path_wq;
 
@@ -290,16 +288,19 @@ static bool rds_path_wanted(struct rds_path *path)
 	return wanted || !rds_cong_bits_empty(rds_path_conn(path)->fmap->bits);
 }
 
+/* The first one at once, then after a random time below a doubling bound. */
 static void rds_path_retry(struct rds_path *path)
 {
+	const struct rds_sysctl *sysctl = &rds_path_conn(path)->rn->sysctl;
 	unsigned int delay = 0;
 
 	if (!rds_path_wanted(path))
 		return;
 	if (path->backoff_ms)
 		delay = get_random_u32() % path->backoff_ms;
-	path->backoff_ms = clamp_t(unsigned int, path->backoff_ms * 2, RDS_BACKOFF_MIN_MS,
-				   RDS_BACKOFF_MAX_MS);
+	path->backoff_ms = clamp_t(unsigned int, path->backoff_ms * 2,
+				   READ_ONCE(sysctl->reconnect_min_delay_ms),
+				   READ_ONCE(sysctl->reconnect_max_delay_ms));
 	rds_path_arm(path, msecs_to_jiffies(delay));
 }
 

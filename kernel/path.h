@@ -93,7 +93,7 @@ struct rds_path {
 	bool			xmit_busy;	/* somebody is the owner of the transmit pass */
 	bool			xmit_again;	/* something changed since the owner last looked */
 	bool			map_due;	/* our congestion map is to be sent first */
-	unsigned int		pongs;		/* queued or unacked */
+	unsigned int		pongs;		/* queued or unacked; a peer may not take them, so there is a limit */
 	struct list_head	requests;	/* of the peer, not yet looked at; the newest last */
 	unsigned int		nr_requests;
 	struct rds_path_history	history;	/* the worker writes it */
@@ -103,9 +103,6 @@ struct rds_path {
 
 /* Requests of one peer that may wait for the worker. */
 #define RDS_PATH_MAX_REQUESTS	8
-
-/* Pongs that a path keeps for a peer that does not take them; more are not answered. */
-#define RDS_PATH_MAX_PONGS	64
 
 void rds_path_init(struct rds_path *path);
 

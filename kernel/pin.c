@@ -8,22 +8,45 @@
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
+#include "limit.h"
+#include "net.h"
+#include "sock.h"
 #include "stats.h"
 
-/* Never more than the limit, not for a moment either: a charge that is taken back would make another
- * thread's fail that had room.
- */
-static int rds_pin_charge(struct mm_struct *mm, unsigned int pages)
+static bool rds_pin_charge_process(struct mm_struct *mm, unsigned int pages)
 {
 	bool unlimited = capable(CAP_IPC_LOCK);
-	u64 limit = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
-	s64 old = atomic64_read(&mm->pinned_vm);
 
-	do {
-		if (!unlimited && old + pages > limit)
-			return -ENOMEM;
-	} while (!atomic64_try_cmpxchg(&mm->pinned_vm, &old, old + pages));
-	return 0;
+	return rds_limit_take(&mm->pinned_vm, pages,
+			      unlimited ? S64_MAX : rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT);
+}
+
+/* The process's limit comes first: what it alone is to blame for is not counted. */
+static int rds_pin_charge(struct rds_sock *rs, struct mm_struct *mm, unsigned int pages)
+{
+	const struct rds_sysctl *max = &rs->rn->sysctl;
+	u64 bytes = (u64)pages << PAGE_SHIFT;
+
+	if (!rds_pin_charge_process(mm, pages))
+		return -ENOMEM;
+	if (!rds_limit_take(&rs->pinned, bytes, READ_ONCE(max->socket_max_pinned_bytes)))
+		goto uncharge_process;
+	if (rds_limit_take(&rs->rn->pinned, bytes, READ_ONCE(max->max_pinned_bytes)))
+		return 0;
+	rds_limit_give(&rs->pinned, bytes);
+uncharge_process:
+	rds_limit_give(&mm->pinned_vm, pages);
+	rds_stat_inc(rs->rn, limit_pinned);
+	return -ENOMEM;
+}
+
+static void rds_pin_uncharge(struct rds_sock *rs, struct mm_struct *mm, unsigned int pages)
+{
+	u64 bytes = (u64)pages << PAGE_SHIFT;
+
+	rds_limit_give(&rs->rn->pinned, bytes);
+	rds_limit_give(&rs->pinned, bytes);
+	rds_limit_give(&mm->pinned_vm, pages);
 }
 
 /* Pin one range behind what is pinned already and append its pieces at *@sg. */
@@ -63,7 +86,7 @@ static void rds_pin_unpin(struct rds_pin *pin)
 		unpin_user_pages(pin->pages, pin->nr_pages);
 }
 
-int rds_pin_user(struct rds_pin *pin, struct rds_net *rn, const struct rds_iovec *iov,
+int rds_pin_user(struct rds_pin *pin, struct rds_sock *rs, const struct rds_iovec *iov,
 		 unsigned int nr, unsigned int pages, bool writable, bool longterm)
 {
 	unsigned int gup = (writable ? FOLL_WRITE : 0) | (longterm ? FOLL_LONGTERM : 0);
@@ -71,17 +94,17 @@ int rds_pin_user(struct rds_pin *pin, struct rds_net *rn, const struct rds_iovec
 	unsigned int i;
 	int err;
 
-	err = rds_pin_charge(current->mm, pages);
+	err = rds_pin_charge(rs, current->mm, pages);
 	if (err)
 		return err;
-	pin->rn = rn;
+	pin->rs = rs;
 	pin->writable = writable;
 	pin->nr_pages = 0;
 	err = -ENOMEM;
-	pin->pages = kvmalloc_array(pages, sizeof(*pin->pages), GFP_KERNEL);
+	pin->pages = kvmalloc_array(pages, sizeof(*pin->pages), GFP_KERNEL_ACCOUNT);
 	if (!pin->pages)
 		goto uncharge;
-	err = sg_alloc_table(&pin->sgt, pages, GFP_KERNEL);
+	err = sg_alloc_table(&pin->sgt, pages, GFP_KERNEL_ACCOUNT);
 	if (err)
 		goto free_pages;
 	sg = pin->sgt.sgl;
@@ -92,7 +115,7 @@ int rds_pin_user(struct rds_pin *pin, struct rds_net *rn, const struct rds_iovec
 	}
 	pin->mm = current->mm;
 	mmgrab(pin->mm);
-	rds_stat_add(rn, pinned_bytes, (u64)pages << PAGE_SHIFT);
+	rds_stat_add(rs->rn, pinned_bytes, (u64)pages << PAGE_SHIFT);
 	return 0;
 
 unpin:
@@ -102,7 +125,7 @@ unpin:
 free_pages:
 	kvfree(pin->pages);
 uncharge:
-	atomic64_sub(pages, &current->mm->pinned_vm);
+	rds_pin_uncharge(rs, current->mm, pages);
 	memset(pin, 0, sizeof(*pin));
 	return err;
 }
@@ -114,8 +137,8 @@ void rds_pin_release(struct rds_pin *pin)
 	rds_pin_unpin(pin);
 	sg_free_table(&pin->sgt);
 	kvfree(pin->pages);
-	atomic64_sub(pin->nr_pages, &pin->mm->pinned_vm);
-	rds_stat_add(pin->rn, unpinned_bytes, (u64)pin->nr_pages << PAGE_SHIFT);
+	rds_pin_uncharge(pin->rs, pin->mm, pin->nr_pages);
+	rds_stat_add(pin->rs->rn, unpinned_bytes, (u64)pin->nr_pages << PAGE_SHIFT);
 	mmdrop(pin->mm);
 	memset(pin, 0, sizeof(*pin));
 }

@@ -8,11 +8,11 @@
 #include "rds_uapi.h"
 
 struct mm_struct;
-struct rds_net;
+struct rds_sock;
 
 /* Zeroed: nothing pinned. */
 struct rds_pin {
-	struct rds_net	*rn;
+	struct rds_sock	*rs;		/* for whom; held by whoever has the pages pinned */
 	struct mm_struct *mm;		/* who is charged; holds mmgrab() */
 	struct page	**pages;
 	unsigned int	nr_pages;	/* pinned and charged */
@@ -25,10 +25,10 @@ struct rds_pin {
  * user likes, not for one operation.
  *
  * Sleeps; no lock may be held.  Returns 0, or with nothing pinned or charged:
- * -ENOMEM (the memlock limit, or no memory), -EFAULT (not mapped, or not with this access),
+ * -ENOMEM (the memlock limit, one of the socket or its namespace, or no memory), -EFAULT (not mapped, or not with this access),
  * -EOPNOTSUPP (the kernel forbids a long-term pin of this mapping).
  */
-int rds_pin_user(struct rds_pin *pin, struct rds_net *rn, const struct rds_iovec *iov,
+int rds_pin_user(struct rds_pin *pin, struct rds_sock *rs, const struct rds_iovec *iov,
 		 unsigned int nr, unsigned int pages, bool writable, bool longterm);
 
 /* Release and uncharge.  Sleeps if the pages are writable, else any context.  Nothing happens if

@@ -227,11 +227,19 @@ static int rds_send_find_conn(struct rds_send *s)
 
 /* The message */
 
-/* Have the application told by @token: of the end, or with RDS_RECVERR alone of a failure. */
+/* Have the application told by @token: of the end, or with RDS_RECVERR alone of a failure.  NULL: no memory, or it
+ * does not read what it asked for before.
+ */
 static struct rds_notify *rds_send_notify(struct rds_send *s, u64 token, bool always)
 {
-	struct rds_notify *n = kzalloc(sizeof(*n), GFP_KERNEL_ACCOUNT);
+	struct rds_sock *rs = s->rs;
+	struct rds_notify *n;
 
+	if (READ_ONCE(rs->nr_notifies) >= READ_ONCE(rs->rn->sysctl.socket_max_notifications)) {
+		rds_stat_inc(rs->rn, limit_notifications);
+		return NULL;
+	}
+	n = kzalloc(sizeof(*n), GFP_KERNEL_ACCOUNT);
 	if (!n)
 		return NULL;
 	n->token = token;
@@ -427,9 +435,9 @@ static int rds_send_pin_op(struct rds_send *s, struct rds_op *op)
 	int err;
 
 	if (op->kind == RDS_OP_ATOMIC)
-		err = rds_pin_user(&op->pin, s->rs->rn, &word, 1, 1, writable, false);
+		err = rds_pin_user(&op->pin, s->rs, &word, 1, 1, writable, false);
 	else
-		err = rds_pin_user(&op->pin, s->rs->rn, s->iov, s->req.rdma.nr_local, s->op_pages,
+		err = rds_pin_user(&op->pin, s->rs, s->iov, s->req.rdma.nr_local, s->op_pages,
 				   writable, false);
 	if (err)
 		return err;

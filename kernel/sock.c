@@ -135,7 +135,7 @@ bool rds_sock_has_room(const struct rds_sock *rs, u32 len, enum rds_snd_share sh
 		return false;
 	if (!len) {
 		used = READ_ONCE(rs->snd_empty);
-		max = RDS_SND_EMPTY;
+		max = READ_ONCE(rs->rn->sysctl.socket_max_empty);
 	}
 	return RDS_SND_ALL * used < share * max;
 }

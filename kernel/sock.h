@@ -49,6 +49,7 @@ struct rds_sock {
 	spinlock_t		rcv_lock;
 	struct list_head	received;
 	struct list_head	notifies;
+	u32			nr_notifies;
 	u32			rcv_bytes;	/* of payload received and not read */
 	size_t			rcv_mem;	/* the memory that it takes */
 	bool			congested;	/* our port's bit is set */
@@ -65,6 +66,8 @@ struct rds_sock {
 	struct list_head	mrs;
 	struct list_head	revoking;	/* regions on their way out, the oldest first */
 	u64			next_turn;	/* of the next one's revocation */
+	atomic64_t		nr_mrs;		/* on either list, or on their way there */
+	atomic64_t		pinned;		/* bytes, in whole pages, of regions and operations */
 
 	bool			recverr;
 	bool			inq;		/* SO_RDS_INQ */
@@ -113,10 +116,9 @@ static inline size_t rds_rcv_mem_hard(const struct rds_sock *rs)
 }
 
 /* Likewise of messages queued for sending, which the send buffer counts by payload.  Messages without any are
- * counted by number, too.
+ * counted by number, too (sysctl socket_max_empty).
  */
 #define RDS_SND_MEM		32	/* times the send buffer */
-#define RDS_SND_EMPTY		1024u
 
 /* Shares of what may be queued for sending, see rds_sock_has_room(). */
 enum rds_snd_share {

@@ -17,9 +17,6 @@
 #include "stats.h"
 #include "transport.h"
 
-/* Ask for an ack with every 9th message or after 16 MiB */
-#define RDS_MAX_UNACKED_PACKETS	8
-#define RDS_MAX_UNACKED_BYTES	(16u << 20)
 /* Passes after which an owner hands over to the worker: a sender should not send for others all day. */
 #define RDS_XMIT_PASSES		16
 
@@ -88,8 +85,8 @@ static void rds_xmit_set_flags(struct rds_path *path, struct rds_msg *msg)
 		msg->hdr.flags |= RDS_FLAG_RETRANSMITTED | RDS_FLAG_ACK_REQUIRED;
 		rds_stat_inc(rn, retransmitted);
 	}
-	if (rds_ack_budget_spend(&path->budget, msg->len, RDS_MAX_UNACKED_PACKETS,
-				 RDS_MAX_UNACKED_BYTES))
+	if (rds_ack_budget_spend(&path->budget, msg->len, READ_ONCE(rn->sysctl.max_unacked_packets),
+				 READ_ONCE(rn->sysctl.max_unacked_bytes)))
 		msg->hdr.flags |= RDS_FLAG_ACK_REQUIRED;
 	if (msg->hdr.flags & RDS_FLAG_ACK_REQUIRED)
 		rds_stat_inc(rn, send_ack_required);
@@ -364,7 +361,8 @@ void rds_path_pong(struct rds_path *path, __be16 dport)
 	struct rds_msg *msg;
 
 	/* what a peer can make us keep is bounded; it loses a pong, as it would to congestion */
-	if (READ_ONCE(path->pongs) >= RDS_PATH_MAX_PONGS || rds_cong_test_port(conn->fmap, dport)) {
+	if (READ_ONCE(path->pongs) >= READ_ONCE(conn->rn->sysctl.connection_max_pongs) ||
+	    rds_cong_test_port(conn->fmap, dport)) {
 		rds_stat_inc(conn->rn, pong_dropped);
 		return;
 	}

@@ -2,11 +2,12 @@
 /* abi sections 10, 16 and 19: what a socket can make the kernel keep, and who pays for it. */
 #include <sys/mount.h>
 #include <sys/stat.h>
-#include "rds_test.h"
+#include "sysctl.h"
 
 #define MAX_EMPTY	1024	/* messages without payload */
 #define SHARE		8	/* messages of a peer when others have used up the rest */
 #define TOO_MANY	20000	/* that no socket takes */
+#define PINGS		5000
 
 static ssize_t send_empty(int fd, const union rds_addr *to)
 {
@@ -21,12 +22,17 @@ FIXTURE(dead) {
 	int		fd;
 };
 
+static void dead_open(struct __test_metadata *_metadata, FIXTURE_DATA(dead) *dead)
+{
+	bed_need(_metadata, BED_RXE, &dead->a, &dead->to);
+	((unsigned char *)&dead->to.in.sin_addr)[3] = 250;
+	dead->to = addr_with_port(&dead->to, 7000);
+	dead->fd = open_bound(_metadata, &dead->a);
+}
+
 FIXTURE_SETUP(dead)
 {
-	bed_need(_metadata, BED_RXE, &self->a, &self->to);
-	((unsigned char *)&self->to.in.sin_addr)[3] = 250;
-	self->to = addr_with_port(&self->to, 7000);
-	self->fd = open_bound(_metadata, &self->a);
+	dead_open(_metadata, self);
 }
 
 FIXTURE_TEARDOWN(dead)
@@ -91,27 +97,9 @@ TEST_F_TIMEOUT(dead, abi19_better_tiny_messages_are_bounded, RDS_SLOW_TEST)
 #define SOCKETS		12
 #define QUEUED		100000	/* bytes by each, twice */
 
-static int write_text(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY);
-	ssize_t n = fd < 0 ? -1 : write(fd, text, strlen(text));
-
-	if (fd >= 0)
-		close(fd);
-	return n == (ssize_t)strlen(text) ? 0 : -1;
-}
-
 static long group_memory(void)
 {
-	FILE *f = fopen(GROUP "/memory.current", "r");
-	long bytes = -1;
-
-	if (!f)
-		return -1;
-	if (fscanf(f, "%ld", &bytes) != 1)
-		bytes = -1;
-	fclose(f);
-	return bytes;
+	return read_number(GROUP "/memory.current");
 }
 
 static void group_open(struct __test_metadata *_metadata)
@@ -214,6 +202,207 @@ TEST_F_TIMEOUT(unread, abi19_better_empty_messages_congest, RDS_SLOW_TEST)
 	while ((err = send_empty(self->p.tx, &self->p.rx_addr)) == -ENOBUFS)
 		ASSERT_NE(0, ready(self->p.tx, POLLIN, RDS_WAIT_MS));
 	EXPECT_EQ(0, err);
+}
+
+/* --- what administrators set, in a namespace of the test's own --- */
+
+FIXTURE(ns) {
+	union rds_addr	a;
+	union rds_addr	b;
+	int		fd;
+	char		*memory;
+};
+
+FIXTURE_SETUP(ns)
+{
+	ASSERT_EQ(0, unshare(CLONE_NEWNET));
+	bed_need(_metadata, BED_LOOP4, &self->a, &self->b);
+	self->fd = open_bound(_metadata, &self->a);
+	self->memory = map_guarded(_metadata, 8 * page_size());
+}
+
+FIXTURE_TEARDOWN(ns)
+{
+	close(self->fd);
+}
+
+static int try_bind(const union rds_addr *a, int *fd)
+{
+	union rds_addr any = addr_with_port(a, 0);
+
+	*fd = rds_socket();
+	return rds_bind(*fd, &any);
+}
+
+TEST_F(ns, abi16_better_bound_sockets)
+{
+	int fd, other, again;
+
+	ASSERT_EQ(0, sysctl_set("max_sockets", 2));
+	EXPECT_EQ(0, try_bind(&self->a, &fd));
+	EXPECT_EQ(-ENOMEM, try_bind(&self->a, &other));
+	EXPECT_EQ(1, counter(self->fd, "limit_sockets"));
+	close(fd);
+	/* one that could not be bound still can be, when there is room */
+	EXPECT_EQ(0, rds_bind(other, &self->b));
+	/* one that fails for another reason does not count */
+	EXPECT_EQ(0, sysctl_set("max_sockets", 3));
+	again = rds_socket();
+	EXPECT_EQ(-EADDRINUSE, rds_bind(again, &self->a));
+	EXPECT_EQ(0, try_bind(&self->a, &fd));
+	EXPECT_EQ(1, counter(self->fd, "limit_sockets"));
+}
+
+TEST_F(ns, abi16_better_connections)
+{
+	union rds_addr to = addr_with_port(&self->a, 7000);
+	unsigned char *host = (unsigned char *)&to.in.sin_addr + 3;
+	int i;
+
+	ASSERT_EQ(0, sysctl_set("max_connections", 3));
+	for (i = 0; i < 3; i++, ++*host)
+		EXPECT_EQ(1, rds_send(self->fd, &to, "x", 1, 0));
+	EXPECT_EQ(-ENOMEM, rds_send(self->fd, &to, "x", 1, 0));
+	EXPECT_EQ(1, counter(self->fd, "limit_connections"));
+	/* those that are there still serve */
+	--*host;
+	EXPECT_EQ(1, rds_send(self->fd, &to, "x", 1, 0));
+	++*host;
+	ASSERT_EQ(0, sysctl_set("max_connections", 4));
+	EXPECT_EQ(1, rds_send(self->fd, &to, "x", 1, 0));
+}
+
+TEST_F(ns, abi16_better_regions)
+{
+	rds_rdma_cookie_t cookie, last;
+	int other;
+
+	ASSERT_EQ(0, try_bind(&self->a, &other));
+	ASSERT_EQ(0, sysctl_set("socket_max_mrs", 2));
+	ASSERT_EQ(0, sysctl_set("max_mrs", 3));
+	EXPECT_EQ(0, get_mr(self->fd, self->memory, 10, 0, &cookie));
+	EXPECT_EQ(0, get_mr(self->fd, self->memory, 10, 0, &last));
+	EXPECT_EQ(-ENOMEM, get_mr(self->fd, self->memory, 10, 0, &cookie));
+	EXPECT_EQ(1, counter(self->fd, "limit_mrs"));
+	EXPECT_EQ(0, get_mr(other, self->memory, 10, 0, &cookie));
+	EXPECT_EQ(-ENOMEM, get_mr(other, self->memory, 10, 0, &cookie));
+	EXPECT_EQ(2, counter(self->fd, "limit_mrs"));
+	EXPECT_EQ(0, free_mr(self->fd, last));
+	EXPECT_EQ(0, get_mr(other, self->memory, 10, 0, &cookie));
+	/* one that failed does not count */
+	EXPECT_EQ(0, sysctl_set("max_mrs", 4));
+	EXPECT_EQ(-EFAULT, get_mr(self->fd, unmapped_page(_metadata), 10, 0, &cookie));
+	EXPECT_EQ(0, get_mr(self->fd, self->memory, 10, 0, &cookie));
+	close(other);
+}
+
+TEST_F(ns, abi16_better_pinned_bytes)
+{
+	long page = page_size(), before = pinned_bytes();
+	rds_rdma_cookie_t cookie, small;
+	int other;
+
+	ASSERT_EQ(0, try_bind(&self->a, &other));
+	ASSERT_EQ(0, sysctl_set("socket_max_pinned_bytes", 4 * page));
+	ASSERT_EQ(0, sysctl_set("max_pinned_bytes", 6 * page));
+	EXPECT_EQ(0, get_mr(self->fd, self->memory, 4 * page, 0, &cookie));
+	EXPECT_EQ(-ENOMEM, get_mr(self->fd, self->memory, 1, 0, &small));
+	EXPECT_EQ(1, counter(self->fd, "limit_pinned"));
+	/* the local side of an operation, too */
+	EXPECT_EQ(-ENOMEM, rdma_op(self->fd, &self->a, cookie, 0, self->memory, 1,
+				   RDS_RDMA_READWRITE, 0));
+	EXPECT_EQ(2, counter(self->fd, "limit_pinned"));
+
+	EXPECT_EQ(-ENOMEM, get_mr(other, self->memory, 3 * page, 0, &small));
+	EXPECT_EQ(0, get_mr(other, self->memory, 2 * page, 0, &small));
+	EXPECT_EQ(3, counter(self->fd, "limit_pinned"));
+	EXPECT_EQ(before + 6 * page, pinned_bytes());
+	EXPECT_EQ(0, free_mr(self->fd, cookie));
+	EXPECT_EQ(0, get_mr(other, self->memory, 2 * page, 0, &cookie));
+	close(other);
+	EXPECT_EQ(0, get_mr(self->fd, self->memory, 4 * page, 0, &cookie));
+	EXPECT_EQ(0, free_mr(self->fd, cookie));
+	EXPECT_EQ(before, pinned_bytes());
+}
+
+TEST_F(ns, abi16_better_unread_notifications)
+{
+	rds_rdma_cookie_t cookie;
+	uint64_t token;
+	int other;
+
+	ASSERT_EQ(0, try_bind(&self->a, &other));
+	ASSERT_EQ(0, sysctl_set("socket_max_notifications", 1));
+	ASSERT_EQ(0, get_mr(other, self->memory, 10, 0, &cookie));
+	EXPECT_EQ(0, rdma_op(self->fd, &self->a, cookie, 0, self->memory, 1,
+			     RDS_RDMA_SILENT | RDS_RDMA_NOTIFY_ME, 5));
+	ASSERT_EQ(POLLIN, ready(self->fd, POLLIN, RDS_WAIT_MS));
+	EXPECT_EQ(-ENOMEM, rdma_op(self->fd, &self->a, cookie, 0, self->memory, 1,
+				   RDS_RDMA_SILENT | RDS_RDMA_NOTIFY_ME, 6));
+	EXPECT_EQ(1, counter(self->fd, "limit_notifications"));
+	/* who asks for none gets none */
+	EXPECT_EQ(0, rdma_op(self->fd, &self->a, cookie, 0, self->memory, 1, RDS_RDMA_SILENT, 7));
+	EXPECT_EQ(RDS_RDMA_SUCCESS, rdma_status(self->fd, &token));
+	EXPECT_EQ(5, token);
+	EXPECT_EQ(0, rdma_op(self->fd, &self->a, cookie, 0, self->memory, 1,
+			     RDS_RDMA_SILENT | RDS_RDMA_NOTIFY_ME, 8));
+	EXPECT_EQ(RDS_RDMA_SUCCESS, rdma_status(self->fd, &token));
+	EXPECT_EQ(8, token);
+	close(other);
+}
+
+/* Who pings and does not read gets no more than messages would bring. */
+TEST_F(ns, abi19_better_unread_pongs)
+{
+	union rds_addr ping = addr_with_port(&self->a, 0);
+	uint64_t sent;
+	int i, got = 0;
+	char c;
+
+	set_int(_metadata, self->fd, SOL_SOCKET, SO_RCVBUF, 4096);
+	for (i = 0; i < PINGS; i++)
+		ASSERT_EQ(0, send_empty(self->fd, &ping));
+	sent = counter(self->fd, "send_pong");
+	EXPECT_LT(sent, PINGS / 2);
+	EXPECT_EQ(PINGS, sent + counter(self->fd, "pong_dropped"));
+	while (!rds_recv(self->fd, &c, 1, MSG_DONTWAIT, NULL))
+		got++;
+	EXPECT_EQ(sent, got);
+	EXPECT_EQ(0, send_empty(self->fd, &ping));
+	EXPECT_EQ(sent + 1, counter(self->fd, "send_pong"));
+}
+
+/* --- on RDMA, where messages wait --- */
+
+FIXTURE(set) {
+	FIXTURE_DATA(dead)	dead;
+	long			empty;
+};
+
+FIXTURE_SETUP(set)
+{
+	dead_open(_metadata, &self->dead);
+	self->empty = sysctl_get("socket_max_empty_messages");
+}
+
+FIXTURE_TEARDOWN(set)
+{
+	close(self->dead.fd);
+	EXPECT_EQ(0, sysctl_set("socket_max_empty_messages", self->empty));
+}
+
+TEST_F(set, abi16_better_empty_messages)
+{
+	int i;
+
+	EXPECT_EQ(MAX_EMPTY, self->empty);
+	ASSERT_EQ(0, sysctl_set("socket_max_empty_messages", 20));
+	for (i = 0; i < 20; i++)
+		EXPECT_EQ(0, send_empty(self->dead.fd, &self->dead.to));
+	EXPECT_EQ(-EAGAIN, send_empty(self->dead.fd, &self->dead.to));
+	ASSERT_EQ(0, sysctl_set("socket_max_empty_messages", 21));
+	EXPECT_EQ(0, send_empty(self->dead.fd, &self->dead.to));
+	EXPECT_EQ(-EAGAIN, send_empty(self->dead.fd, &self->dead.to));
 }
 
 TEST_HARNESS_MAIN

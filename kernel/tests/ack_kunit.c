@@ -47,6 +47,20 @@ static void ack_asked_for(struct kunit *test)
 				    i % row->every == 0, "message %u", i + 1);
 }
 
+/* Budgets that were made smaller hold at once. */
+static void ack_budgets_made_smaller(struct kunit *test)
+{
+	struct rds_ack_budget b = { 0 };
+
+	KUNIT_EXPECT_TRUE(test, rds_ack_budget_spend(&b, 1, 1000, MIB));
+	KUNIT_EXPECT_FALSE(test, rds_ack_budget_spend(&b, 1, 2, MIB));
+	KUNIT_EXPECT_FALSE(test, rds_ack_budget_spend(&b, 1, 2, MIB));
+	KUNIT_EXPECT_TRUE(test, rds_ack_budget_spend(&b, 1, 1000, MIB));
+	KUNIT_EXPECT_FALSE(test, rds_ack_budget_spend(&b, 1, 1000, 2));
+	KUNIT_EXPECT_FALSE(test, rds_ack_budget_spend(&b, 1, 1000, 2));
+	KUNIT_EXPECT_TRUE(test, rds_ack_budget_spend(&b, 1, 1000, 2));
+}
+
 /* Both budgets start anew together. */
 static void ack_budgets_start_anew(struct kunit *test)
 {
@@ -137,6 +151,7 @@ static void ack_rx_seq(struct kunit *test)
 
 static struct kunit_case ack_cases[] = {
 	KUNIT_CASE_PARAM(ack_asked_for, budget_gen_params),
+	KUNIT_CASE(ack_budgets_made_smaller),
 	KUNIT_CASE(ack_budgets_start_anew),
 	KUNIT_CASE_PARAM(ack_rx_seq, seq_gen_params),
 	{}

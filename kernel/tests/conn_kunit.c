@@ -13,7 +13,7 @@ static void conn_is_one(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, a, again);
 	KUNIT_EXPECT_PTR_NE(test, a, back);
 	KUNIT_EXPECT_PTR_NE(test, a, other);
-	KUNIT_EXPECT_EQ(test, atomic_read(&fixture(test)->rn->nr_conns), 3);
+	KUNIT_EXPECT_EQ(test, atomic64_read(&fixture(test)->rn->nr_conns), 3);
 	KUNIT_EXPECT_NE(test, a->generation, 0);
 	/* what 1 tells is the same for both of its peers; what they tell is theirs */
 	KUNIT_EXPECT_PTR_EQ(test, a->lmap, other->lmap);
@@ -57,7 +57,7 @@ static void conn_made_at_once(struct kunit *test)
 		if (!IS_ERR(finding[i].conn))
 			rds_conn_put(finding[i].conn);
 	}
-	KUNIT_EXPECT_TRUE(test, fixture_eventually(atomic_read(&fixture(test)->rn->nr_conns) == 1));
+	KUNIT_EXPECT_TRUE(test, fixture_eventually(atomic64_read(&fixture(test)->rn->nr_conns) == 1));
 }
 
 static void conn_dropped_by_address(struct kunit *test)

@@ -115,7 +115,7 @@ static void net_dying_makes_no_connection(struct kunit *test)
 	key.trans = &rds_loop_transport;
 	KUNIT_EXPECT_EQ(test, PTR_ERR(rds_conn_get_or_create(rn, &key)), -ENETDOWN);
 	rn->dying = false;
-	KUNIT_EXPECT_EQ(test, atomic_read(&rn->nr_conns), 0);
+	KUNIT_EXPECT_EQ(test, atomic64_read(&rn->nr_conns), 0);
 }
 
 static struct kunit_case net_cases[] = {

@@ -314,6 +314,23 @@ static void path_backs_off(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake.sent[fake.nr_sent - 1].seq, 1);
 }
 
+/* As it was set, for the next delay on. */
+static void path_backs_off_as_set(struct kunit *test)
+{
+	struct rds_sock *rs = fixture_socket(test, 1, PORT_A);
+	struct rds_conn *conn = fixture_conn(test, 1, 2);
+
+	conn->rn->sysctl.reconnect_min_delay_ms = 5;
+	conn->rn->sysctl.reconnect_max_delay_ms = 16;
+	fake.connect_err = -EHOSTUNREACH;
+	fixture_send_many(test, rs, 1, 1);
+	KUNIT_EXPECT_TRUE(test, fixture_eventually(READ_ONCE(conn->path.backoff_ms) == 16));
+	WRITE_ONCE(conn->rn->sysctl.reconnect_max_delay_ms, 12);
+	KUNIT_EXPECT_TRUE(test, fixture_eventually(READ_ONCE(conn->path.backoff_ms) == 12));
+	fake.connect_err = 0;
+	FIXTURE_EXPECT_STATE(test, conn, RDS_PATH_UP);
+}
+
 /* With nothing to send nobody connects again. */
 static void path_stays_down_when_idle(struct kunit *test)
 {
@@ -543,6 +560,7 @@ static struct kunit_case path_cases[] = {
 	KUNIT_CASE(path_newest_request_counts),
 	KUNIT_CASE(path_requests_are_bounded),
 	KUNIT_CASE(path_backs_off),
+	KUNIT_CASE(path_backs_off_as_set),
 	KUNIT_CASE(path_stays_down_when_idle),
 	KUNIT_CASE(path_connecting_is_bounded),
 	KUNIT_CASE(path_keeps_the_last_reasons),

@@ -361,7 +361,7 @@ static void sendmsg_bad_destination(struct kunit *test)
 	msg.msg_namelen = 3;
 	KUNIT_EXPECT_EQ(test, kernel_sendmsg(rs->sk.sk_socket, &msg, &vec, 1, 10), -EINVAL);
 	expect_no_traces(test, rs, &before);
-	KUNIT_EXPECT_EQ(test, atomic_read(&fixture(test)->rn->nr_conns), 0);
+	KUNIT_EXPECT_EQ(test, atomic64_read(&fixture(test)->rn->nr_conns), 0);
 }
 
 static void sendmsg_bad_payload(struct kunit *test)

@@ -538,18 +538,19 @@ static void pong(struct rds_path *path)
 static void xmit_pongs_are_bounded(struct kunit *test)
 {
 	struct rds_conn *conn = fixture_conn(test, 1, 2);
+	const unsigned int max = conn->rn->sysctl.connection_max_pongs;
 	struct rds_path *path = &conn->path;
 	unsigned int i;
 
 	fake.by_hand = true;
-	for (i = 0; i < RDS_PATH_MAX_PONGS + 5; i++)
+	for (i = 0; i < max + 5; i++)
 		pong(path);
-	KUNIT_EXPECT_EQ(test, path->pongs, RDS_PATH_MAX_PONGS);
+	KUNIT_EXPECT_EQ(test, path->pongs, max);
 	KUNIT_EXPECT_EQ(test, fixture_stat(test, pong_dropped), 5);
-	KUNIT_EXPECT_EQ(test, fixture_stat(test, send_pong), RDS_PATH_MAX_PONGS);
+	KUNIT_EXPECT_EQ(test, fixture_stat(test, send_pong), max);
 	FIXTURE_ASSERT_STATE(test, conn, RDS_PATH_CONNECTING);
 	fake_establish(conn);
-	KUNIT_EXPECT_TRUE(test, fake_ack(conn, RDS_PATH_MAX_PONGS));
+	KUNIT_EXPECT_TRUE(test, fake_ack(conn, max));
 	KUNIT_EXPECT_EQ(test, path->pongs, 0);
 	rds_cong_set_port(conn->fmap, htons(PORT_B));
 	pong(path);

@@ -128,7 +128,7 @@ TEST_F_TIMEOUT(hostile, messages_that_never_end, TIMEOUT)
 	int i, err;
 
 	ASSERT_EQ(0, hello(self, &self->peer));
-	old = ask_for(self, "param ib_max_partial 1");
+	old = ask_for(self, "sysctl ib/max_recv_allocation 256");
 	ASSERT_GT(old, 0);
 	head.seq = 1;
 	for (i = 0; i < 200; i++)
@@ -142,7 +142,7 @@ TEST_F_TIMEOUT(hostile, messages_that_never_end, TIMEOUT)
 	EXPECT_EQ(MESSAGE_MAX, received(self, self->sock, 6));
 	EXPECT_LT(limit, count_of(self, "drop_partial_limit"));
 	EXPECT_LT(stale, count_of(self, "drop_partial_stale"));
-	EXPECT_EQ(1, ask_for(self, "param ib_max_partial %lld", old));
+	EXPECT_EQ(256, ask_for(self, "sysctl ib/max_recv_allocation %lld", old));
 	peer_close(&other);
 }
 

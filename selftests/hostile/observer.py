@@ -198,14 +198,21 @@ class Desk:
                 file.write("1")
         return next(int(line.split()[1]) for line in open("/proc/slabinfo") if line.startswith(cache + " ")),
 
-    def do_param(self, name, value):
-        """Set a parameter of the module; what it was."""
-        path = f"/sys/module/rds_sockets/parameters/{name}"
+    @staticmethod
+    def replace(path, value):
+        """Write a value; what was there."""
         with open(path) as file:
             old = file.read().strip()
         with open(path, "w") as file:
             file.write(value)
         return old,
+
+    def do_param(self, name, value):
+        """Set a parameter of the module; what it was."""
+        return self.replace(f"/sys/module/rds_sockets/parameters/{name}", value)
+
+    def do_sysctl(self, name, value):
+        return self.replace(f"/proc/sys/net/rds/{name}", value)
 
 
 def serve(connection, bystanders):
