@@ -69,7 +69,7 @@ TEST_F_TIMEOUT(dead, abi19_better_empty_messages_to_others, RDS_SLOW_TEST)
 	int i;
 
 	fill_with_empty(_metadata, self);
-	((unsigned char *)&other.in.sin_addr)[3] = 249;
+	((unsigned char *)&other.in.sin_addr)[3] = 247;
 	for (i = 0; i < SHARE; i++)
 		EXPECT_EQ(0, send_empty(self->fd, &other));
 	EXPECT_EQ(-EAGAIN, send_empty(self->fd, &other));
