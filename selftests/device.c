@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* RDMA devices that come and go under sockets: D38, D39, D40; see vm/device.sh. */
-#include "rds_test.h"
+#include "info_list.h"
+#include "sysctl.h"
 
 #define WRITE	RDS_RDMA_READWRITE
 #define LEN	9000
@@ -114,6 +115,25 @@ TEST_F_TIMEOUT(gone, D38_unread_messages, RDS_SLOW_TEST)
 		ASSERT_EQ(1, rds_recv_wait(self->p.rx, &c, 1, NULL));
 	}
 	expect_works(_metadata, self);
+}
+
+/* A device has as many receive buffers as were asked for when it was added; the last number is the default. */
+TEST_F_TIMEOUT(gone, abi17_ib_max_recv_wr, RDS_SLOW_TEST)
+{
+	static const struct { int asked, got; } rows[] = { { 1, 64 }, { 100, 100 }, { 512, 512 } };
+	struct rds6_info_rdma_connection *c;
+	static struct list l;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		ASSERT_EQ(0, sysctl_set("ib/max_recv_wr", rows[i].asked));
+		device_delete(_metadata);
+		device_add(_metadata);
+		expect_works(_metadata, self);
+		c = rdma_connection_from(self->p.tx, &self->p.tx_addr, &l);
+		ASSERT_NE(NULL, c);
+		EXPECT_EQ(rows[i].got, c->max_recv_wr);
+	}
 }
 
 /* A key and its pages live on without their device, opening nothing. */

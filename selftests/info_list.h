@@ -49,6 +49,20 @@ static inline bool is_addr(struct in6_addr in6, const union rds_addr *a)
 	return !memcmp(&in6, &want, sizeof(want));
 }
 
+/* The RDMA connection that begins at @from, on list @l, which is read for it; NULL: there is none. */
+static inline struct rds6_info_rdma_connection *rdma_connection_from(int fd, const union rds_addr *from,
+								     struct list *l)
+{
+	struct rds6_info_rdma_connection *c;
+
+	if (list_read(fd, RDS6_INFO_IB_CONNECTIONS, l) < 0)
+		return NULL;
+	for_each_record(c, *l)
+		if (is_addr(c->src_addr, from))
+			return c;
+	return NULL;
+}
+
 static inline bool is_v4(const union rds_addr *a)
 {
 	return a->sa.sa_family == AF_INET;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* abi section 17: sysctls under the names that mainline has, and ours; D62 and D73. */
 #include <sys/prctl.h>
+#include "info_list.h"
 #include "sysctl.h"
 
 /* Defaults, and what may be set. */
@@ -315,26 +316,12 @@ TEST_F_TIMEOUT(rdma, abi17_max_unacked, RDS_SLOW_TEST)
 	EXPECT_LT(asked(_metadata, self, 1000000, 4), 13);
 }
 
-/* The ring of an RDMA connection, by its local address: of the next one that is made. */
-static unsigned int ring_of(int fd, const union rds_addr *a)
-{
-	static struct rds_info_rdma_connection list[4096];
-	socklen_t len = sizeof(list);
-	int i, stride = getsockopt(fd, SOL_RDS, RDS_INFO_IB_CONNECTIONS, list, &len);
-
-	if (stride != sizeof(*list))
-		return 0;
-	for (i = 0; i < len / stride; i++)
-		if (list[i].src_addr == a->in.sin_addr.s_addr)
-			return list[i].max_send_wr;
-	return 0;
-}
-
 /* A connection from an address that is new, with few entries, many, and a number that is no power of two. */
 FIXTURE(ring) {
 	struct rds_pair	p;
 	long		before[KNOBS];
 	char		delete[128];
+	struct list	l;
 };
 FIXTURE_VARIANT(ring) { long asked; long unsignaled; unsigned int got; int host; };
 FIXTURE_VARIANT_ADD(ring, smallest) { 1, 1, 16, 61 };
@@ -365,6 +352,7 @@ FIXTURE_TEARDOWN(ring)
 
 TEST_F_TIMEOUT(ring, abi17_ib_max_send_wr, RDS_SLOW_TEST)
 {
+	struct rds6_info_rdma_connection *c;
 	static char data[60000];
 	int i;
 
@@ -375,7 +363,9 @@ TEST_F_TIMEOUT(ring, abi17_ib_max_send_wr, RDS_SLOW_TEST)
 		ASSERT_EQ(sizeof(data), rds_send(self->p.tx, &self->p.rx_addr, data, sizeof(data), 0));
 		ASSERT_EQ(sizeof(data), rds_recv_wait(self->p.rx, data, sizeof(data), NULL));
 	}
-	EXPECT_EQ(variant->got, ring_of(self->p.tx, &self->p.tx_addr));
+	c = rdma_connection_from(self->p.tx, &self->p.tx_addr, &self->l);
+	ASSERT_NE(NULL, c);
+	EXPECT_EQ(variant->got, c->max_send_wr);
 }
 
 TEST_HARNESS_MAIN

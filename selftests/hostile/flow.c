@@ -148,19 +148,21 @@ TEST_F_TIMEOUT(hostile, messages_that_never_end, TIMEOUT)
 
 /* --- peers that take nothing -------------------------------------------- */
 
-TEST_F_TIMEOUT(hostile, pings_by_the_thousand, TIMEOUT)
+#define PINGS	400
+
+TEST_F_TIMEOUT(hostile, pings_by_the_hundred, TIMEOUT)
 {
 	long long pings = count_of(self, "recv_ping"), dropped = count_of(self, "pong_dropped");
 	int i;
 
-	/* no pong is taken: as many are kept as is allowed */
+	/* no pong is taken: as many are kept as is allowed; all within the seconds that such a peer is put up with */
 	self->peer.no_receives = true;
 	ASSERT_EQ(0, insist(self, &self->peer, peer_connect));
-	for (i = 0; i < 3000; i++)
+	for (i = 0; i < PINGS; i++)
 		ASSERT_EQ(0, peer_push_message(&self->peer, (struct head){ .sport = MY_PORT }, 0));
 	ASSERT_EQ(0, peer_settle(&self->peer));
-	EXPECT_GE(count_reaches(self, "recv_ping", pings + 3000), pings + 3000);
-	EXPECT_GE(count_of(self, "pong_dropped"), dropped + 3000 - 64);
+	EXPECT_GE(count_reaches(self, "recv_ping", pings + PINGS), pings + PINGS);
+	EXPECT_GE(count_of(self, "pong_dropped"), dropped + PINGS - 64);
 }
 
 TEST_F_TIMEOUT(hostile, posts_no_receives, TIMEOUT)
