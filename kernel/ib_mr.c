@@ -316,6 +316,16 @@ static int rds_ib_mr_map(struct rds_ib_device *dev, struct rds_ib_mr *rmr)
 	return n < 0 ? n : -EINVAL;
 }
 
+/* Room for a page more than there are: when an access ends with the last of 256 pages, soft-RoCE of Linux 6.1 looks
+ * where the next 256 would stand.
+ */
+static struct ib_mr *rds_ib_mr_alloc(struct rds_ib_device *dev, unsigned int pages)
+{
+	u32 room = min(pages + 1, dev->ibdev->attrs.max_fast_reg_page_list_len);
+
+	return ib_alloc_mr(dev->pd, IB_MR_TYPE_MEM_REG, room);
+}
+
 static int rds_ib_mr_setup(struct rds_ib_device *dev, struct rds_ib_mr *rmr)
 {
 	struct rds_mr *mr = rmr->mr;
@@ -323,7 +333,7 @@ static int rds_ib_mr_setup(struct rds_ib_device *dev, struct rds_ib_mr *rmr)
 
 	if (dev->domain.dead)
 		return -EAGAIN;
-	rmr->ibmr = ib_alloc_mr(dev->pd, IB_MR_TYPE_MEM_REG, mr->pin.nr_pages);
+	rmr->ibmr = rds_ib_mr_alloc(dev, mr->pin.nr_pages);
 	if (IS_ERR(rmr->ibmr))
 		return PTR_ERR(rmr->ibmr);
 	err = rds_ib_mr_map(dev, rmr);
