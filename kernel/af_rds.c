@@ -6,6 +6,8 @@
 #include <linux/net.h>
 #include <linux/poll.h>
 #include <linux/slab.h>
+#include <linux/sockios.h>
+#include <linux/uaccess.h>
 #include <net/ipv6.h>
 #include "addr.h"
 #include "cong.h"
@@ -140,10 +142,46 @@ static int rds_connect(struct socket *sock, struct sockaddr *uaddr, int len, int
 	return err;
 }
 
-/* No command of our own yet: the generic layer tries its own and answers ENOTTY. */
+/* Once, and before the first message: all of a socket's messages to a peer are in one order. */
+static int rds_tos_choose(struct rds_sock *rs, u8 tos)
+{
+	int err = 0;
+
+	spin_lock_bh(&rs->peer_lock);
+	if (rs->tos || rs->conn)
+		err = -EINVAL;
+	else
+		WRITE_ONCE(rs->tos, tos);
+	spin_unlock_bh(&rs->peer_lock);
+	return err;
+}
+
+static int rds_ioctl_set_tos(struct rds_sock *rs, const rds_tos_t __user *arg)
+{
+	const struct rds_transport *trans = rds_sock_trans(rs);
+	rds_tos_t tos;
+
+	if (get_user(tos, arg))
+		return -EFAULT;
+	/* between two sockets of this host there is no service to choose from */
+	if (!trans || trans->loopback)
+		return -ENOIOCTLCMD;
+	return rds_tos_choose(rs, tos);
+}
+
+/* What is not ours goes on to the generic layer, which tries its own and answers ENOTTY. */
 static int rds_ioctl(struct socket *sock, unsigned int cmd, unsigned long arg)
 {
-	return -ENOIOCTLCMD;
+	struct rds_sock *rs = rds_sk(sock->sk);
+
+	switch (cmd) {
+	case SIOCRDSSETTOS:
+		return rds_ioctl_set_tos(rs, (const rds_tos_t __user *)arg);
+	case SIOCRDSGETTOS:
+		return put_user(READ_ONCE(rs->tos), (rds_tos_t __user *)arg);
+	default:
+		return -ENOIOCTLCMD;
+	}
 }
 
 static int rds_getname_peer(struct rds_sock *rs, struct sockaddr *uaddr)

@@ -307,6 +307,17 @@ static int rds_ib_resolve_route(struct rds_ib_ep *ep)
 	return rdma_resolve_route(ep->cm_id, RDS_IB_RESOLVE_MS);
 }
 
+/* Mainline's rule, which fabrics are set up for: the service level is the low half of the type of service.  Without
+ * one, what the route's resolution came up with.
+ */
+static void rds_ib_choose_level(struct rds_ib_ep *ep)
+{
+	u32 tos = rds_ib_ep_key(ep)->tos;
+
+	if (tos)
+		ep->cm_id->route.path_rec->sl = tos & 0xf;
+}
+
 static int rds_ib_request(struct rds_ib_ep *ep)
 {
 	struct rdma_conn_param param;
@@ -316,6 +327,7 @@ static int rds_ib_request(struct rds_ib_ep *ep)
 	err = rds_ib_qp_create(ep);
 	if (err)
 		return err;
+	rds_ib_choose_level(ep);
 	rds_ib_fill_param(&param, ep->dev->ibdev, priv,
 			  rds_ib_fill_priv(ep, RDS_VERSION_3_1, priv));
 	return rdma_connect(ep->cm_id, &param);

@@ -347,6 +347,7 @@ static int rds_ib_frame_complete(struct rds_ib_ep *ep)
 	inc = rds_inc_alloc(hdr, &conn->key.faddr, &conn->key.laddr, conn->key.scope, GFP_ATOMIC);
 	if (!inc)
 		return -ENOMEM;
+	inc->tos = conn->key.tos;
 	inc->payload = rds_ib_rx_take(ep);
 	inc->rx_ns[RDS_RX_HEADER] = ep->rx.header_ns;
 	inc->rx_ns[RDS_RX_START] = ep->rx.start_ns;

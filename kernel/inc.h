@@ -25,6 +25,7 @@ struct rds_inc {
 	struct in6_addr		saddr;
 	struct in6_addr		daddr;
 	u32			scope;
+	u8			tos;		/* of the connection it came by */
 	u64			seq;
 	__be16			sport;
 	__be16			dport;

@@ -95,7 +95,7 @@ static void rds_info_conn4(struct rds_info_connection *c, const struct rds_conn 
 	c->tos = conn->key.tos;
 }
 
-static void rds_info_conn6(struct rds6_info_connection *c, const struct rds_conn *conn)
+static void rds_info_conn6(struct rds6_info_connection_tos *c, const struct rds_conn *conn)
 {
 	c->next_tx_seq = conn->path.next_seq;
 	c->next_rx_seq = READ_ONCE(conn->path.rx.next);
@@ -103,6 +103,7 @@ static void rds_info_conn6(struct rds6_info_connection *c, const struct rds_conn
 	c->faddr = conn->key.faddr;
 	strscpy((char *)c->transport, conn->key.trans->name, sizeof(c->transport));
 	c->flags = rds_info_conn_flags(&conn->path);
+	c->tos = conn->key.tos;
 }
 
 static void rds_info_conn(struct rds_conn *conn, void *arg)
@@ -324,6 +325,7 @@ static void rds_info_sock_msgs(struct rds_sock *rs, void *arg)
 			.faddr	= &inc->saddr,
 			.lport	= inc->dport,
 			.fport	= inc->sport,
+			.tos	= inc->tos,
 		});
 	}
 	spin_unlock_bh(&rs->rcv_lock);
@@ -397,7 +399,7 @@ static const struct rds_info_list rds_info_lists[] = {
 	{ RDS_INFO_SOCKETS, sizeof(struct rds_info_socket), .walk = rds_info_socks },
 	{ RDS_INFO_IB_CONNECTIONS, sizeof(struct rds_info_rdma_connection),
 	  .walk = rds_info_rdma_conns },
-	{ RDS6_INFO_CONNECTIONS, sizeof(struct rds6_info_connection), .v6 = true,
+	{ RDS6_INFO_CONNECTIONS, sizeof(struct rds6_info_connection_tos), .v6 = true,
 	  .walk = rds_info_conns },
 	{ RDS6_INFO_SEND_MESSAGES, sizeof(struct rds6_info_message), .v6 = true,
 	  .walk = rds_info_send_msgs },

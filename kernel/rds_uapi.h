@@ -42,6 +42,8 @@ RDS_ABI_SIZE(struct rds_rdma_notify, 16);
 RDS_ABI_OFFSET(struct rds_rdma_notify, status, 8);
 RDS_ABI_SIZE(struct rds_asend_args, 16);
 RDS_ABI_OFFSET(struct rds_asend_args, flags, 8);
+RDS_ABI_SIZE(struct rds6_info_connection_tos, 66);
+RDS_ABI_OFFSET(struct rds6_info_connection_tos, flags, offsetof(struct rds6_info_connection, flags));
 RDS_ABI_SIZE(struct rds_reset, 12);
 RDS_ABI_OFFSET(struct rds_reset, src, 4);
 RDS_ABI_SIZE(struct rds6_reset, 36);

@@ -209,6 +209,8 @@ static int rds_send_find_conn(struct rds_send *s)
 	};
 	struct rds_conn *conn, *old;
 
+	if (!key.trans->loopback)
+		key.tos = READ_ONCE(rs->tos);
 	conn = rds_send_cached_conn(rs, &key);
 	if (!conn) {
 		conn = rds_conn_get_or_create(rs->rn, &key);

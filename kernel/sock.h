@@ -36,6 +36,7 @@ struct rds_sock {
 	struct in6_addr		peer_addr;
 	__be16			peer_port;
 	u32			peer_scope;
+	u8			tos;		/* type of service of what is sent; fixed with the first message */
 	struct rds_conn		*conn;		/* the last one used, or NULL */
 	struct rds_domain	*domain;	/* where keys are registered, or NULL */
 

@@ -87,7 +87,7 @@ TEST_F_TIMEOUT(info, abi12_sockets4, RDS_SLOW_TEST)
 TEST_F_TIMEOUT(info, abi12_connections, RDS_SLOW_TEST)
 {
 	const char *name = bed_is_rxe(variant->bed) ? "infiniband" : "loopback";
-	struct rds6_info_connection *c;
+	struct rds6_info_connection_tos *c;
 	struct rds_info_connection *c4;
 	unsigned int n = 0, n4 = 0;
 
@@ -95,7 +95,7 @@ TEST_F_TIMEOUT(info, abi12_connections, RDS_SLOW_TEST)
 	EXPECT_EQ(sizeof(*c), self->l.stride);
 	for_each_record(c, self->l) {
 		if (!is_addr(c->laddr, &self->p.tx_addr) || !is_addr(c->faddr, &self->p.rx_addr) ||
-		    strcmp((char *)c->transport, name))
+		    strcmp((char *)c->transport, name) || c->tos)
 			continue;
 		n++;
 		EXPECT_EQ(RDS_INFO_CONNECTION_FLAG_CONNECTED,
@@ -110,7 +110,7 @@ TEST_F_TIMEOUT(info, abi12_connections, RDS_SLOW_TEST)
 	for_each_record(c4, self->l)
 		n4 += is_v4(&self->p.tx_addr) && c4->laddr == self->p.tx_addr.in.sin_addr.s_addr &&
 		      c4->faddr == self->p.rx_addr.in.sin_addr.s_addr &&
-		      !strcmp((char *)c4->transport, name) &&
+		      !strcmp((char *)c4->transport, name) && !c4->tos &&
 		      c4->flags & RDS_INFO_CONNECTION_FLAG_CONNECTED;
 	EXPECT_EQ(is_v4(&self->p.tx_addr), n4);
 }
@@ -126,7 +126,7 @@ TEST_F_TIMEOUT(info, abi12_rdma_connections, RDS_SLOW_TEST)
 	EXPECT_EQ(sizeof(*c), self->l.stride);
 	for_each_record(c, self->l) {
 		if (!is_addr(c->src_addr, &self->p.tx_addr) ||
-		    !is_addr(c->dst_addr, &self->p.rx_addr))
+		    !is_addr(c->dst_addr, &self->p.rx_addr) || c->tos)
 			continue;
 		n++;
 		memcpy(&gid, c->src_gid, sizeof(gid));
@@ -144,7 +144,8 @@ TEST_F_TIMEOUT(info, abi12_rdma_connections, RDS_SLOW_TEST)
 	EXPECT_EQ(sizeof(*c4), self->l.stride);
 	for_each_record(c4, self->l)
 		n4 += c4->src_addr == self->p.tx_addr.in.sin_addr.s_addr &&
-		      c4->dst_addr == self->p.rx_addr.in.sin_addr.s_addr && c4->max_send_wr >= 16;
+		      c4->dst_addr == self->p.rx_addr.in.sin_addr.s_addr && c4->max_send_wr >= 16 &&
+		      !c4->tos;
 	EXPECT_EQ(variant->bed == BED_RXE, n4);
 }
 

@@ -68,4 +68,45 @@ static inline bool is_v4(const union rds_addr *a)
 	return a->sa.sa_family == AF_INET;
 }
 
+/* The path between two addresses, by @transport and of type of service @tos: how many there are, or -errno. */
+static inline int find_path(int fd, struct list *l, const union rds_addr *from, const union rds_addr *to,
+			    const char *transport, uint8_t tos, struct rds_info_path *found)
+{
+	int n = list_read(fd, RDS_INFO_PATHS, l), nr_found = 0;
+	struct rds_info_path *path;
+
+	if (n < 0)
+		return n;
+	memset(found, 0, sizeof(*found));
+	for_each_record(path, *l) {
+		if (!is_addr(path->laddr, from) || !is_addr(path->faddr, to) || path->tos != tos ||
+		    strcmp((char *)path->transport, transport))
+			continue;
+		*found = *path;
+		nr_found++;
+	}
+	return nr_found;
+}
+
+/* The drop for @reason among those that are remembered, NULL: none. */
+static inline const struct rds_info_drop *find_drop(const struct rds_info_path *path, const char *reason)
+{
+	unsigned int i;
+
+	for (i = 0; i < RDS_INFO_PATH_DROPS; i++)
+		if (!strcmp((const char *)path->drops[i].reason, reason))
+			return &path->drops[i];
+	return NULL;
+}
+
+/* An administrator's call: 0 or -errno.  Without @dst all of @src's connections. */
+static inline int reset_conn(int fd, uint8_t tos, const union rds_addr *src, const union rds_addr *dst)
+{
+	struct rds6_reset reset = { .tos = tos, .src = mapped(src) };
+
+	if (dst)
+		reset.dst = mapped(dst);
+	return set_opt(fd, RDS6_CONN_RESET, &reset, sizeof(reset));
+}
+
 #endif

@@ -20,30 +20,15 @@ static int64_t real_ns(void)
 	return ts.tv_sec * 1000000000LL + ts.tv_nsec;
 }
 
-/* The path between two addresses, by @transport; its number, or -errno. */
-static int find_path(FIXTURE_DATA(paths) *self, const union rds_addr *from, const union rds_addr *to,
-		     const char *transport)
+static int rdma_path(FIXTURE_DATA(paths) *self, const union rds_addr *from, const union rds_addr *to)
 {
-	struct rds_info_path *path;
-	int n = list_read(self->p.tx, RDS_INFO_PATHS, &self->l), found = 0;
-
-	if (n < 0)
-		return n;
-	memset(&self->path, 0, sizeof(self->path));
-	for_each_record(path, self->l) {
-		if (!is_addr(path->laddr, from) || !is_addr(path->faddr, to) || path->tos ||
-		    strcmp((char *)path->transport, transport))
-			continue;
-		self->path = *path;
-		found++;
-	}
-	return found;
+	return find_path(self->p.tx, &self->l, from, to, "infiniband", 0, &self->path);
 }
 
 static int my_path(FIXTURE_DATA(paths) *self, enum rds_bed bed)
 {
-	return find_path(self, &self->p.tx_addr, &self->p.rx_addr,
-			 bed_is_rxe(bed) ? "infiniband" : "loopback");
+	return find_path(self->p.tx, &self->l, &self->p.tx_addr, &self->p.rx_addr,
+			 bed_is_rxe(bed) ? "infiniband" : "loopback", 0, &self->path);
 }
 
 /* One message arrives. */
@@ -78,29 +63,9 @@ static int reset4(int fd, uint8_t tos, const union rds_addr *src, const union rd
 	return set_opt(fd, RDS_CONN_RESET, &reset, sizeof(reset));
 }
 
-static int reset6(int fd, uint8_t tos, const union rds_addr *src, const union rds_addr *dst)
-{
-	struct rds6_reset reset = { .tos = tos, .src = mapped(src) };
-
-	if (dst)
-		reset.dst = mapped(dst);
-	return set_opt(fd, RDS6_CONN_RESET, &reset, sizeof(reset));
-}
-
 static int reset(int fd, const union rds_addr *src, const union rds_addr *dst)
 {
-	return is_v4(src) ? reset4(fd, 0, src, dst) : reset6(fd, 0, src, dst);
-}
-
-/* The drop for @reason among those that are remembered, NULL: none. */
-static const struct rds_info_drop *find_drop(const struct rds_info_path *path, const char *reason)
-{
-	unsigned int i;
-
-	for (i = 0; i < RDS_INFO_PATH_DROPS; i++)
-		if (!strcmp((const char *)path->drops[i].reason, reason))
-			return &path->drops[i];
-	return NULL;
+	return is_v4(src) ? reset4(fd, 0, src, dst) : reset_conn(fd, 0, src, dst);
 }
 
 /* --- history ------------------------------------------------------------ */
@@ -144,7 +109,7 @@ TEST_F_TIMEOUT(paths, a_path_to_nobody, RDS_SLOW_TEST)
 	ASSERT_EQ(1, rds_send(self->p.tx, &to, "x", 1, 0));
 	do {
 		nap();
-		ASSERT_EQ(1, find_path(self, &self->p.tx_addr, &to, "infiniband"));
+		ASSERT_EQ(1, rdma_path(self, &self->p.tx_addr, &to));
 	} while ((path->nr_drops < 1 || path->requests < 2) && now_ms() < end);
 	EXPECT_GE(path->nr_drops, 1);
 	EXPECT_GE(path->requests, 2);
@@ -214,12 +179,12 @@ TEST_F_TIMEOUT(paths, the_peer_sees_a_reset, RDS_SLOW_TEST)
 
 	if (!bed_is_rxe(variant->bed))
 		return;	/* it is not reset */
-	ASSERT_EQ(1, find_path(self, &self->p.rx_addr, &self->p.tx_addr, "infiniband"));
+	ASSERT_EQ(1, rdma_path(self, &self->p.rx_addr, &self->p.tx_addr));
 	drops = path->nr_drops;
 	ASSERT_EQ(0, reset(self->p.tx, &self->p.tx_addr, &self->p.rx_addr));
 	do {
 		nap();
-		ASSERT_EQ(1, find_path(self, &self->p.rx_addr, &self->p.tx_addr, "infiniband"));
+		ASSERT_EQ(1, rdma_path(self, &self->p.rx_addr, &self->p.tx_addr));
 	} while (path->nr_drops == drops && now_ms() < end);
 	EXPECT_GT(path->nr_drops, drops);
 	EXPECT_TRUE(find_drop(path, "disconnected") || find_drop(path, "peer_reconnected"));
@@ -246,13 +211,13 @@ TEST_F_TIMEOUT(paths, reset_all_of_a_source, RDS_SLOW_TEST)
 		nobody.in6.sin6_addr.s6_addr[15] = 248;
 	ASSERT_EQ(0, reset(self->p.tx, &nobody, NULL));
 	/* other types of service, other peers */
-	ASSERT_EQ(0, reset6(self->p.tx, 77, &self->p.tx_addr, &self->p.rx_addr));
+	ASSERT_EQ(0, reset_conn(self->p.tx, 77, &self->p.tx_addr, &self->p.rx_addr));
 	ASSERT_EQ(0, reset(self->p.tx, &self->p.tx_addr, &nobody));
 	pass_message(_metadata, self, 1);
 	ASSERT_EQ(1, my_path(self, variant->bed));
 	EXPECT_EQ(drops, path->nr_drops);
 
-	ASSERT_EQ(0, reset6(self->p.tx, 0, &self->p.tx_addr, NULL));
+	ASSERT_EQ(0, reset_conn(self->p.tx, 0, &self->p.tx_addr, NULL));
 	do {
 		nap();
 		ASSERT_EQ(1, my_path(self, variant->bed));
@@ -271,7 +236,7 @@ static int reset_as_nobody(void *arg)
 		return 1;
 	if (reset4(self->p.tx, 0, &self->p.tx_addr, &self->p.rx_addr) != -EPERM)
 		return 2;
-	return reset6(self->p.tx, 0, &self->p.tx_addr, &self->p.rx_addr) == -EPERM ? 0 : 3;
+	return reset_conn(self->p.tx, 0, &self->p.tx_addr, &self->p.rx_addr) == -EPERM ? 0 : 3;
 }
 
 TEST_F_TIMEOUT(paths, reset_is_the_administrators, RDS_SLOW_TEST)

@@ -85,6 +85,63 @@ TEST_F_TIMEOUT(peer, answers_a_ping, RDS_SLOW_TEST)
 	}
 }
 
+/* --- types of service ---------------------------------------------------- */
+
+#define SERVICES	2	/* beside none */
+
+static const rds_tos_t services[SERVICES] = { 5, 200 };	/* as in vm2/frames.py */
+
+/* What is up between two addresses, by type of service; the peer's module tells by RDS_INFO_CONNECTIONS alone. */
+static unsigned int connected_with(int fd, const struct asker *a, rds_tos_t tos)
+{
+	static struct rds_info_connection list[500];
+	socklen_t len = sizeof(list);
+	int stride = getsockopt(fd, SOL_RDS, RDS_INFO_CONNECTIONS, list, &len);
+	unsigned int n = 0;
+	char *place;
+
+	if (stride < (int)sizeof(list[0]))
+		return 0;
+	for (place = (char *)list; place < (char *)list + len; place += stride) {
+		struct rds_info_connection *c = (void *)place;
+
+		n += c->laddr == a->my.in.sin_addr.s_addr && c->faddr == a->peer.in.sin_addr.s_addr &&
+		     c->tos == tos && c->flags & RDS_INFO_CONNECTION_FLAG_CONNECTED;
+	}
+	return n;
+}
+
+/* Each has a connection of its own, also at the peer, who answers over the one without. */
+TEST_F_TIMEOUT(peer, keeps_types_of_service_apart, RDS_SLOW_TEST)
+{
+	struct asker others[SERVICES], *a = &self->a;
+	unsigned int i, round;
+	uint32_t in;
+
+	for (i = 0; i < SERVICES; i++) {
+		asker_open(_metadata, &others[i], variant->bed);
+		ASSERT_EQ(0, ioctl(others[i].fd, SIOCRDSSETTOS, &services[i]));
+	}
+	for (round = 0; round < 5; round++) {
+		ASSERT_EQ(4, rds_send(a->fd, &a->echo, &round, 4, 0));
+		for (i = 0; i < SERVICES; i++)
+			ASSERT_EQ(4, rds_send(others[i].fd, &a->echo, &round, 4, 0));
+	}
+	for (round = 0; round < 5; round++) {
+		ASSERT_EQ(4, rds_recv_wait(a->fd, &in, 4, NULL));
+		ASSERT_EQ(~round, in);
+		for (i = 0; i < SERVICES; i++) {
+			ASSERT_EQ(4, rds_recv_wait(others[i].fd, &in, 4, NULL));
+			ASSERT_EQ(~round, in);
+		}
+	}
+	for (i = 0; i < SERVICES; i++) {
+		if (variant->bed == BED_RXE)
+			EXPECT_EQ(1, connected_with(a->fd, a, services[i]));
+		close(others[i].fd);
+	}
+}
+
 /* --- RDMA on a buffer of ours ------------------------------------------- */
 
 static const struct {

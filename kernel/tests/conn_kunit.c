@@ -110,6 +110,34 @@ static void conn_dropped_by_tos(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, none->path.state, RDS_PATH_DOWN);
 }
 
+/* A socket's messages go by the connection with its type of service, but to its own address. */
+static void conn_of_a_tos(struct kunit *test)
+{
+	struct rds_conn_key key = {
+		.laddr	= fake_addr(1),
+		.faddr	= fake_addr(2),
+		.trans	= &fake_transport,
+		.tos	= 5,
+	};
+	struct rds_sock *rs = fixture_socket(test, 1, PORT_A);
+	struct rds_conn *conn;
+
+	rs->tos = 5;
+	fixture_send_many(test, rs, 2, 100);
+	conn = rds_conn_find(fixture(test)->rn, &key);
+	KUNIT_ASSERT_NOT_NULL(test, conn);
+	KUNIT_EXPECT_EQ(test, conn->path.next_seq, 3);
+	rds_conn_put(conn);
+	key.tos = 0;
+	KUNIT_EXPECT_NULL(test, rds_conn_find(fixture(test)->rn, &key));
+	key.faddr = key.laddr;
+	key.trans = &rds_loop_transport;
+	KUNIT_ASSERT_EQ(test, fixture_send(rs, 1, PORT_B, 1), 1);
+	conn = rds_conn_find(fixture(test)->rn, &key);
+	KUNIT_ASSERT_NOT_NULL(test, conn);
+	rds_conn_put(conn);
+}
+
 /* It has nothing that could be set up anew. */
 static void conn_loopback_is_not_dropped(struct kunit *test)
 {
@@ -132,6 +160,7 @@ static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(conn_made_at_once),
 	KUNIT_CASE(conn_dropped_by_address),
 	KUNIT_CASE(conn_dropped_by_tos),
+	KUNIT_CASE(conn_of_a_tos),
 	KUNIT_CASE(conn_loopback_is_not_dropped),
 	{}
 };

@@ -181,7 +181,8 @@ class Judge:
         what = f"packet {packet.at}: {private[:2 * size + 24].hex()}"
         self.rule("private data names both addresses", (sender, receiver) == (packet.src.packed, packet.dst.packed), what)
         self.rule("private data says version 3.1, mask 3", (major, minor, mask) == (3, 1, 3), what)
-        self.rule("private data is zero otherwise", not any((tos, reserved, fragment, ack, credit)), what)
+        self.rule("private data names a type of service that a test asked for", tos in (0, 5, 200), what)
+        self.rule("private data is zero otherwise", not any((reserved, fragment, ack, credit)), what)
 
     def request(self, packet, direction):
         if packet.opcode in (WRITE_FIRST, WRITE_ONLY, READ_REQUEST):

@@ -51,6 +51,19 @@ struct rds6_reset {
 	struct in6_addr	dst;
 };
 
+/* What RDS6_INFO_CONNECTIONS tells: struct rds6_info_connection, and at its end
+ * the type of service, which IPv4 records have.
+ */
+struct rds6_info_connection_tos {
+	__u64		next_tx_seq;
+	__u64		next_rx_seq;
+	struct in6_addr	laddr;
+	struct in6_addr	faddr;
+	__u8		transport[16];
+	__u8		flags;
+	__u8		tos;
+} __attribute__((packed));
+
 /*
  * A list as RDS_INFO_* of <linux/rds.h> are: each connection's path, for both
  * families, with what happened to it.  (10018 to 10021 are other lists of
