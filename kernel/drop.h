@@ -27,6 +27,7 @@
 	X(POST_FAILED, post_failed,		"posting a work request failed") \
 	X(SEND_ERROR, send_error,		"send failed")			\
 	X(SEND_STALLED, send_stalled,		"sends do not complete")	\
+	X(HEARTBEAT, heartbeat,			"peer gives no sign of life")	\
 	X(RECV_ERROR, recv_error,		"receive failed")		\
 	X(REMOTE_ACCESS, remote_access,		"remote access refused")	\
 	X(OP_ERROR, op_error,			"RDMA operation failed")	\

@@ -48,6 +48,7 @@ const struct rds_transport rds_ib_transport = {
 	.accept		= rds_ib_accept,
 	.reject		= rds_ib_reject,
 	.step		= rds_ib_step,
+	.probe		= rds_ib_probe,
 	.close		= rds_ib_close,
 	.release	= rds_ib_release,
 	.xmit		= rds_ib_xmit,

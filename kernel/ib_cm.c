@@ -152,11 +152,17 @@ static int rds_ib_fill_priv(const struct rds_ib_ep *ep, u16 version, void *buf)
 		.version	= version,
 		.minor_mask	= RDS_MINOR_MASK,
 		.tos		= key->tos,
-		.caps		= RDS_CAP_ORDERED_DUEL,
+		.caps		= RDS_CAP_ORDERED_DUEL | RDS_CAP_HEARTBEAT,
 		.generation	= rds_path_conn(ep->ep.path)->generation,
 	};
 
 	return rds_cm_priv_encode(&priv, !ipv6_addr_v4mapped(&key->laddr), buf);
+}
+
+static void rds_ib_take_caps(struct rds_ib_ep *ep, const struct rds_cm_priv *priv)
+{
+	ep->ep.ordered_duel = priv->caps & RDS_CAP_ORDERED_DUEL;
+	ep->ep.heartbeat = priv->caps & RDS_CAP_HEARTBEAT;
 }
 
 static void rds_ib_fill_param(struct rdma_conn_param *param, const struct ib_device *ibdev,
@@ -185,7 +191,7 @@ static void rds_ib_cm_established(struct rds_ib_ep *ep, const struct rdma_conn_p
 			rds_ep_drop(&ep->ep, RDS_DROP_VERSION, priv.version);
 			return;
 		}
-		ep->ep.ordered_duel = priv.caps & RDS_CAP_ORDERED_DUEL;
+		rds_ib_take_caps(ep, &priv);
 		rds_ep_set_peer_generation(&ep->ep, priv.generation);
 	}
 	/* after the generation: see rds_ib_frame_is_early() */
@@ -541,7 +547,7 @@ static int rds_ib_take_request(struct rdma_cm_id *id, const struct rdma_conn_par
 	ep->peer_generation = priv.generation;
 	ep->initiator_depth = param->initiator_depth;
 	ep->responder_resources = param->responder_resources;
-	ep->ep.ordered_duel = priv.caps & RDS_CAP_ORDERED_DUEL;
+	rds_ib_take_caps(ep, &priv);
 	return rds_ib_request_post(id, ep);
 }
 

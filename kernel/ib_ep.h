@@ -93,6 +93,8 @@ enum rds_ib_stage {
 enum {
 	RDS_IB_ACK_DUE,			/* the peer wants an ack */
 	RDS_IB_ACK_SENDING,		/* an ack frame is in the ring */
+	RDS_IB_PING_DUE,		/* the next one is to ask the peer for a sign of life, */
+	RDS_IB_PONG_DUE,		/* to be one */
 	RDS_IB_WANT_ROOM,		/* a transmit pass waits for completions */
 	RDS_IB_PEER_SENDS,		/* the peer considers us connected: the worker tells the CM */
 	RDS_IB_CM_NOTIFIED,		/* it has, and the CM will say that we are connected */
@@ -123,6 +125,12 @@ struct rds_ib_ep {
 	struct rds_ib_rx	rx;
 	struct rcu_head		rcu;
 };
+
+/* Is an ack frame to be sent, for whatever reason? */
+static inline bool rds_ib_ack_is_due(const struct rds_ib_ep *ep)
+{
+	return READ_ONCE(ep->flags) & (BIT(RDS_IB_ACK_DUE) | BIT(RDS_IB_PING_DUE) | BIT(RDS_IB_PONG_DUE));
+}
 
 static inline struct rds_ib_ep *rds_ib_ep(struct rds_ep *ep)
 {

@@ -396,6 +396,22 @@ static enum rds_drop_reason rds_ib_take_reason(int err)
 	}
 }
 
+/* Its ack has been seen to.  Flags of peers that do not speak of heartbeats mean nothing. */
+static void rds_ib_ack_frame(struct rds_ib_ep *ep, const struct rds_header *hdr)
+{
+	struct rds_net *rn = rds_path_conn(ep->ep.path)->rn;
+
+	rds_stat_inc(rn, ib_ack_received);
+	if (!READ_ONCE(ep->ep.heartbeat))
+		return;
+	if (hdr->flags & RDS_FLAG_HB_PING) {
+		rds_stat_inc(rn, ib_hb_ping_received);
+		set_bit(RDS_IB_PONG_DUE, &ep->flags);
+	}
+	if (hdr->flags & RDS_FLAG_HB_PONG)
+		rds_stat_inc(rn, ib_hb_pong_received);
+}
+
 /* Judge a frame and take what it brings. */
 static void rds_ib_frame(struct rds_ib_ep *ep, struct rds_ib_rbuf *buf, u32 bytes)
 {
@@ -419,7 +435,7 @@ static void rds_ib_frame(struct rds_ib_ep *ep, struct rds_ib_rbuf *buf, u32 byte
 		return;
 	}
 	if (frame == RDS_FRAME_ACK) {
-		rds_stat_inc(rds_path_conn(ep->ep.path)->rn, ib_ack_received);
+		rds_ib_ack_frame(ep, hdr);
 		return;
 	}
 	if (!offset) {
@@ -458,7 +474,7 @@ static void rds_ib_receive(struct rds_ib_ep *ep, struct rds_ib_rbuf *buf, u32 by
 	spin_unlock_bh(&path->rx_lock);
 	ib_dma_sync_single_for_device(buf->dev->ibdev, buf->sge[0].addr, RDS_HEADER_LEN,
 				      DMA_FROM_DEVICE);
-	if (test_bit(RDS_IB_ACK_DUE, &ep->flags))
+	if (rds_ib_ack_is_due(ep))
 		rds_path_xmit(path);
 }
 

@@ -153,7 +153,7 @@ static void rds_ib_send_done(struct ib_cq *cq, struct ib_wc *wc)
 	/* pairs with the one in rds_ib_tx_take() */
 	smp_mb();
 	if (test_and_clear_bit(RDS_IB_WANT_ROOM, &ep->flags) ||
-	    (test_bit(RDS_IB_ACK_DUE, &ep->flags) && !test_bit(RDS_IB_ACK_SENDING, &ep->flags)))
+	    (rds_ib_ack_is_due(ep) && !test_bit(RDS_IB_ACK_SENDING, &ep->flags)))
 		rds_path_xmit(ep->ep.path);
 }
 
@@ -393,6 +393,28 @@ int rds_ib_xmit(struct rds_ep *base, struct rds_msg *msg)
 	return 0;
 }
 
+static void rds_ib_add_heartbeat(struct rds_ib_ep *ep, struct rds_header *hdr)
+{
+	struct rds_net *rn = rds_ib_ep_net(ep);
+
+	if (test_and_clear_bit(RDS_IB_PING_DUE, &ep->flags)) {
+		hdr->flags |= RDS_FLAG_HB_PING;
+		rds_stat_inc(rn, ib_hb_ping_sent);
+	}
+	if (test_and_clear_bit(RDS_IB_PONG_DUE, &ep->flags)) {
+		hdr->flags |= RDS_FLAG_HB_PONG;
+		rds_stat_inc(rn, ib_hb_pong_sent);
+	}
+	if (hdr->flags)
+		rds_ext_add_caps(hdr, RDS_EXT_CAP_HEARTBEAT);
+}
+
+void rds_ib_probe(struct rds_ep *base)
+{
+	set_bit(RDS_IB_PING_DUE, &rds_ib_ep(base)->flags);
+	rds_path_xmit(base->path);
+}
+
 static void rds_ib_xmit_ack(struct rds_ib_ep *ep)
 {
 	struct rds_net *rn = rds_ib_ep_net(ep);
@@ -401,7 +423,7 @@ static void rds_ib_xmit_ack(struct rds_ib_ep *ep)
 	bool was_due;
 	u64 ack;
 
-	if (!test_bit(RDS_IB_ACK_DUE, &ep->flags))
+	if (!rds_ib_ack_is_due(ep))
 		return;
 	/* one at a time; its completion calls for the next */
 	if (test_and_set_bit(RDS_IB_ACK_SENDING, &ep->flags)) {
@@ -419,6 +441,7 @@ static void rds_ib_xmit_ack(struct rds_ib_ep *ep)
 	hdr = rds_ib_slot_header(ep, slot);
 	rds_header_init(hdr, 0, 0, 0, 0);
 	hdr->ack = cpu_to_be64(ack);
+	rds_ib_add_heartbeat(ep, hdr);
 	rds_header_seal(hdr);
 	rds_ib_frame_init(ep, slot, RDS_HEADER_LEN);
 	slot->ack = true;

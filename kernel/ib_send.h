@@ -8,6 +8,7 @@
 /* The transport's calls. */
 int rds_ib_xmit(struct rds_ep *ep, struct rds_msg *msg);
 void rds_ib_flush(struct rds_ep *ep);
+void rds_ib_probe(struct rds_ep *ep);
 
 /* Make and free the ring.  Sleep. */
 int rds_ib_tx_init(struct rds_ib_ep *ep);

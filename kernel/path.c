@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #include "path.h"
 
+#include <linux/moduleparam.h>
 #include <linux/random.h>
 #include "cm_priv.h"
 #include "cong.h"
@@ -18,6 +19,19 @@
 #define RDS_CONNECT_TIMEOUT		(7 * HZ / 2)
 #define RDS_CONNECT_TIMEOUT_LONG	(10 * HZ)
 #define RDS_CONNECT_QUICK_ATTEMPTS	3
+
+/* How Oracle's kernel calls them; sysctls there. */
+static unsigned int conn_heartbeat_interval_secs = 60;
+module_param(conn_heartbeat_interval_secs, uint, 0644);
+MODULE_PARM_DESC(conn_heartbeat_interval_secs, "How often a peer is asked for a sign of life, 1 to 600; half to one and a half of it, at random");
+static unsigned int conn_heartbeat_timeout_secs = 10;
+module_param(conn_heartbeat_timeout_secs, uint, 0644);
+MODULE_PARM_DESC(conn_heartbeat_timeout_secs, "How long until something comes in, at most 60; 0: nobody is asked");
+
+#define RDS_HEARTBEAT_INTERVAL_MAX	600u
+#define RDS_HEARTBEAT_TIMEOUT_MAX	60u
+/* How often the worker looks whether a peer that was asked has answered: receiving need not wake it. */
+#define RDS_HEARTBEAT_LOOK		HZ
 
 static struct workqueue_struct *rds_path_wq;
 
@@ -244,12 +258,58 @@ static void rds_path_accept(struct rds_path *path)
 		rds_ep_drop(ep, RDS_DROP_SETUP, err);
 }
 
+/* At random, so that not all of a machine's connections ask at once. */
+static unsigned long rds_heartbeat_delay(void)
+{
+	unsigned int secs = clamp(READ_ONCE(conn_heartbeat_interval_secs), 1u,
+				  RDS_HEARTBEAT_INTERVAL_MAX);
+	u32 ms = secs * MSEC_PER_SEC;
+
+	return msecs_to_jiffies(ms / 2 + get_random_u32() % ms);
+}
+
+/* Look again after a while, if the peer answers at all. */
+static void rds_path_arm_heartbeat(struct rds_path *path)
+{
+	struct rds_ep *ep = path->ep;
+
+	ep->probed = false;
+	if (ep->heartbeat)
+		rds_path_arm(path, rds_heartbeat_delay());
+}
+
+/* The device would tell of a machine that is gone when something is sent to it; here it is asked by itself, and also finds a
+ * machine whose device answers and nothing else.  Whatever comes in is a sign of life.
+ */
+static void rds_path_probe(struct rds_path *path)
+{
+	unsigned int timeout = min(READ_ONCE(conn_heartbeat_timeout_secs), RDS_HEARTBEAT_TIMEOUT_MAX);
+	struct rds_ep *ep = path->ep;
+
+	if (!ep->heartbeat)
+		return;
+	if (!timeout || (ep->probed && READ_ONCE(ep->heard))) {
+		rds_path_arm_heartbeat(path);
+	} else if (!ep->probed) {
+		ep->probed = true;
+		ep->probe_end = jiffies + timeout * HZ;
+		WRITE_ONCE(ep->heard, false);
+		rds_path_arm(path, RDS_HEARTBEAT_LOOK);
+		ep->trans->probe(ep);
+	} else if (time_before(jiffies, ep->probe_end)) {
+		rds_path_arm(path, RDS_HEARTBEAT_LOOK);
+	} else {
+		rds_ep_drop(ep, RDS_DROP_HEARTBEAT, -ETIMEDOUT);
+	}
+}
+
 static void rds_path_start(struct rds_path *path)
 {
 	rds_path_disarm(path);
 	path->backoff_ms = 0;
 	path->attempts = 0;
 	rds_path_note_connect(path);
+	rds_path_arm_heartbeat(path);
 	WRITE_ONCE(path->map_due, true);
 	rds_path_xmit(path);
 }
@@ -333,6 +393,9 @@ static void rds_path_act(struct rds_path *path, enum rds_path_action action,
 		return;
 	case RDS_ACT_START:
 		rds_path_start(path);
+		return;
+	case RDS_ACT_PROBE:
+		rds_path_probe(path);
 		return;
 	case RDS_ACT_CLOSE:
 	case RDS_ACT_CLOSE_ACCEPT:

@@ -41,6 +41,10 @@ struct rds_ep {
 	struct list_head		request_item;	/* path->requests, under path->tx_lock */
 	bool				active;		/* our own request, not the peer's */
 	bool				ordered_duel;	/* the peer has RDS_CAP_ORDERED_DUEL */
+	bool				heartbeat;	/* and RDS_CAP_HEARTBEAT */
+	bool				probed;		/* the peer was asked for a sign of life; worker only: */
+	unsigned long			probe_end;	/* until when it may take its time, in jiffies */
+	bool				heard;		/* something came in since */
 
 	/* written by the owner of the transmit pass, under path->tx_lock */
 	u64				tx_done;	/* highest number wholly handed to the device */

@@ -20,7 +20,7 @@ enum rds_path_event {
 	RDS_EV_REQUEST,		/* the peer asks to connect */
 	RDS_EV_ESTABLISHED,	/* the current endpoint can carry messages */
 	RDS_EV_WANTED,		/* there is something to send */
-	RDS_EV_TIMER,		/* DOWN: the back-off is over; CONNECTING: took too long */
+	RDS_EV_TIMER,		/* DOWN: the back-off is over; CONNECTING: took too long; UP: time for a heartbeat */
 	RDS_EV_CLOSED,		/* the endpoint is drained and gone */
 	RDS_PATH_NR_EVENTS
 };
@@ -34,6 +34,7 @@ enum rds_path_action {
 	RDS_ACT_START,		/* send the congestion map, then what is queued */
 	RDS_ACT_CLOSE,		/* drain the endpoint; ends in RDS_EV_CLOSED */
 	RDS_ACT_CLOSE_ACCEPT,	/* the same, then take the request at hand as a new event */
+	RDS_ACT_PROBE,		/* look whether the peer lives */
 	RDS_ACT_RETRY,		/* if anything waits to be sent: arm the back-off timer */
 };
 
@@ -57,7 +58,7 @@ struct rds_path_duel {
  * DOWN       DEAD          -             CONNECTING,ACCEPT  -            CONNECTING,   CONNECTING,   -
  *                                                                        CONNECT       CONNECT
  * CONNECTING DEAD,CLOSE    CLOSING,CLOSE by duel, below     UP,START     -             CLOSING,CLOSE -
- * UP         DEAD,CLOSE    CLOSING,CLOSE CLOSING,           -            -             -             -
+ * UP         DEAD,CLOSE    CLOSING,CLOSE CLOSING,           -            -             UP,PROBE      -
  *                                        CLOSE_ACCEPT
  * CLOSING    DEAD          -             CLOSING,REJECT     -            -             -             DOWN,RETRY
  * DEAD       -             -             DEAD,REJECT        -            -             -             -

@@ -43,6 +43,7 @@
 
 /* Ours.  rdma_copied_bytes: RDMA bytes that the CPU had to copy itself (loopback).
  * ib_atomic_lost: atomics that a device has carried out without telling the old value.
+ * ib_hb_*: heartbeats.
  * ib_refused_*: requests to connect that were rejected.  recv_bad_map, recv_ext_*: congestion maps of
  * another size, and extensions that we do not know or that pass the end of their area; they are ignored.
  * limit_*: calls and requests that a limit of sysctl.h refused.
@@ -54,6 +55,8 @@
 	X(ib_posts) X(ib_srq_low) X(atomics) X(ib_atomic_lost)		\
 	X(ib_refused_version) X(ib_refused_address) X(ib_refused_busy)	\
 	X(ib_refused_limit) X(ib_refused_error)				\
+	X(ib_hb_ping_sent) X(ib_hb_pong_sent)				\
+	X(ib_hb_ping_received) X(ib_hb_pong_received)			\
 	X(recv_bad_map) X(recv_ext_unknown) X(recv_ext_truncated)	\
 	X(limit_sockets) X(limit_connections) X(limit_mrs)		\
 	X(limit_pinned) X(limit_notifications)

@@ -50,6 +50,7 @@ struct rds_transport {
 	 * reject: refuse such a request and let it go.
 	 * step: an RDS_EP_STEP was posted.  Error: the endpoint is dropped with SETUP unless it had
 	 *	been dropped with a better reason.
+	 * probe: have the peer, which has RDS_CAP_HEARTBEAT, send something.  NULL: no peer has.
 	 * close: disconnect, drain.  When it returns, the device touches no message and no memory of
 	 *	this endpoint, rds_op_done() has been called for every operation posted, and all
 	 *	references to messages are dropped.  Called exactly once for each endpoint that connect
@@ -59,6 +60,7 @@ struct rds_transport {
 	int (*accept)(struct rds_ep *ep);
 	void (*reject)(struct rds_ep *ep);
 	int (*step)(struct rds_ep *ep);
+	void (*probe)(struct rds_ep *ep);
 	void (*close)(struct rds_ep *ep);
 	/* The last reference: free the memory.  Any context. */
 	void (*release)(struct rds_ep *ep);

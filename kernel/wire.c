@@ -50,6 +50,7 @@ static const u8 ext_data_len[EXT_NR_TYPES] = {
 	[RDS_EXT_RDMA_DEST]	= 8,
 	[RDS_EXT_NPATHS]	= 2,
 	[RDS_EXT_GENERATION]	= 4,
+	[RDS_EXT_CAPS]		= 4,
 };
 
 /* Look at the extension at @offset.  Returns the offset of the one behind it, or 0
@@ -108,6 +109,13 @@ int rds_ext_add_dest(struct rds_header *h, u64 cookie)
 	return rds_ext_add(h, RDS_EXT_RDMA_DEST, data);
 }
 
+int rds_ext_add_caps(struct rds_header *h, u32 caps)
+{
+	__be32 data = cpu_to_be32(caps);
+
+	return rds_ext_add(h, RDS_EXT_CAPS, &data);
+}
+
 static void ext_take_rdma(struct rds_ext *ext, const u8 *data)
 {
 	if (ext->has_rdma)
@@ -163,6 +171,7 @@ void rds_ext_parse(const struct rds_header *h, struct rds_ext *ext)
 			ext_take_generation(ext, data);
 			break;
 		case RDS_EXT_VERSION:
+		case RDS_EXT_CAPS:
 			break;
 		default:
 			ext->unknown = true;

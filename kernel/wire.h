@@ -18,6 +18,9 @@
 #define RDS_FLAG_CONG_MAP	0x01
 #define RDS_FLAG_ACK_REQUIRED	0x02
 #define RDS_FLAG_RETRANSMITTED	0x04
+/* Of ack frames between peers that have RDS_CAP_HEARTBEAT: a question whether the other one lives, and the answer. */
+#define RDS_FLAG_HB_PING	0x08
+#define RDS_FLAG_HB_PONG	0x10
 
 struct rds_header {
 	__be64	seq;		/* 0 in ack frames and congestion maps */
@@ -39,7 +42,10 @@ enum rds_ext_type {
 	RDS_EXT_RDMA_DEST	= 3,	/* be32 rkey, be32 offset: a cookie for the peer */
 	RDS_EXT_NPATHS		= 5,	/* be16 */
 	RDS_EXT_GENERATION	= 6,	/* be32 */
+	RDS_EXT_CAPS		= 7,	/* be32 bits, of heartbeats: RDS_EXT_CAP_*; not read */
 };
+
+#define RDS_EXT_CAP_HEARTBEAT	0x00000001	/* pings are answered */
 
 /* Extensions found in one header. */
 struct rds_ext {
@@ -88,6 +94,7 @@ bool rds_header_intact(const struct rds_header *h);
 int rds_ext_add(struct rds_header *h, u8 type, const void *data);
 int rds_ext_add_rdma(struct rds_header *h, u32 rkey);
 int rds_ext_add_dest(struct rds_header *h, u64 cookie);
+int rds_ext_add_caps(struct rds_header *h, u32 caps);
 
 /* Collect the extensions of @h.  Never fails: parsing ends at type 0, at a type
  * of 16 or more, and at one whose data would pass the end; other types that

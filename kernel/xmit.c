@@ -215,6 +215,9 @@ bool rds_path_acked(struct rds_ep *ep, u64 ack)
 	LIST_HEAD(acked);
 	bool sane;
 
+	/* whatever it says, the peer lives; most have said so already */
+	if (!READ_ONCE(ep->heard))
+		WRITE_ONCE(ep->heard, true);
 	spin_lock_bh(&path->tx_lock);
 	sane = !rds_ep_is_current(ep) || ack <= ep->tx_done;
 	if (sane && rds_ep_is_current(ep) && ack > ep->acked) {

@@ -227,6 +227,53 @@ TEST_F_TIMEOUT(paths, reset_all_of_a_source, RDS_SLOW_TEST)
 	pass_message(_metadata, self, 2);
 }
 
+/* --- heartbeats --------------------------------------------------------- */
+
+static void swap_param(struct __test_metadata *_metadata, const char *name, unsigned int *value)
+{
+	unsigned int old;
+	char path[128];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/sys/module/rds_sockets/parameters/%s", name);
+	f = fopen(path, "r+");
+	ASSERT_NE(NULL, f);
+	ASSERT_EQ(1, fscanf(f, "%u", &old));
+	rewind(f);
+	fprintf(f, "%u", *value);
+	ASSERT_EQ(0, fclose(f));
+	*value = old;
+}
+
+/* Two of us ask each other for signs of life, and get them: an idle connection stays. */
+TEST_F_TIMEOUT(paths, heartbeats_keep_a_connection, RDS_SLOW_TEST)
+{
+	unsigned int interval = 1, timeout = 60;
+	int64_t end = now_ms() + RDS_WAIT_MS;
+	uint64_t sent, got;
+
+	if (!bed_is_rxe(variant->bed))
+		return;	/* both ends are here */
+	swap_param(_metadata, "conn_heartbeat_interval_secs", &interval);
+	swap_param(_metadata, "conn_heartbeat_timeout_secs", &timeout);
+	/* the interval counts from the next connect */
+	ASSERT_EQ(0, reset(self->p.tx, &self->p.tx_addr, &self->p.rx_addr));
+	pass_message(_metadata, self, 3);
+	sent = counter(self->p.tx, "ib_hb_ping_sent");
+	got = counter(self->p.tx, "ib_hb_pong_received");
+	while (counter(self->p.tx, "ib_hb_pong_received") < got + 5 && now_ms() < end)
+		nap();
+	EXPECT_GE(counter(self->p.tx, "ib_hb_pong_received"), got + 5);
+	EXPECT_GE(counter(self->p.tx, "ib_hb_ping_sent"), sent + 5);
+	swap_param(_metadata, "conn_heartbeat_interval_secs", &interval);
+	swap_param(_metadata, "conn_heartbeat_timeout_secs", &timeout);
+	ASSERT_EQ(1, my_path(self, variant->bed));
+	EXPECT_EQ(NULL, find_drop(&self->path, "heartbeat"));
+	EXPECT_EQ(RDS_INFO_PATH_UP, self->path.state);
+}
+
+/* --- who may, and how --------------------------------------------------- */
+
 static int reset_as_nobody(void *arg)
 {
 	FIXTURE_DATA(paths) *self = arg;

@@ -87,6 +87,11 @@ static int fake_step(struct rds_ep *ep)
 	return fake.step_err;
 }
 
+static void fake_probe(struct rds_ep *ep)
+{
+	fake.probes++;
+}
+
 static void fake_end_op(struct fake_ep *ep, int status)
 {
 	struct rds_op *op = ep->ops[0];
@@ -232,6 +237,7 @@ const struct rds_transport fake_transport = {
 	.accept		= fake_accept,
 	.reject		= fake_reject,
 	.step		= fake_step,
+	.probe		= fake_probe,
 	.close		= fake_close,
 	.release	= fake_release,
 	.xmit		= fake_xmit,

@@ -52,6 +52,7 @@ struct fake {
 	unsigned int	rejected;
 	unsigned int	last_rejected;	/* number of that endpoint */
 	unsigned int	steps;
+	unsigned int	probes;
 	unsigned int	closed;
 	unsigned int	released;
 	unsigned int	flushes;

@@ -50,6 +50,7 @@ static void act(struct worker *w, enum rds_path_action action)
 		answer_request(w);
 		return;
 	case RDS_ACT_START:
+	case RDS_ACT_PROBE:
 		MUST(w->endpoint && w->state == RDS_PATH_UP);
 		return;
 	case RDS_ACT_CLOSE:

@@ -32,7 +32,7 @@ static const struct move_row move_rows[] = {
 	ROW(UP,		REQUEST,	CLOSING,	CLOSE_ACCEPT),
 	ROW(UP,		ESTABLISHED,	UP,		NONE),
 	ROW(UP,		WANTED,		UP,		NONE),
-	ROW(UP,		TIMER,		UP,		NONE),
+	ROW(UP,		TIMER,		UP,		PROBE),
 	ROW(UP,		CLOSED,		UP,		NONE),
 	ROW(CLOSING,	KILL,		DEAD,		NONE),
 	ROW(CLOSING,	LOST,		CLOSING,	NONE),
@@ -170,6 +170,7 @@ static void expect_rules(struct kunit *test, enum rds_path_state state, enum rds
 	case RDS_ACT_NONE:
 	case RDS_ACT_REJECT:
 	case RDS_ACT_START:
+	case RDS_ACT_PROBE:
 	case RDS_ACT_RETRY:
 		KUNIT_EXPECT_EQ(test, in_use(move.state), in_use(state));	/* none is lost */
 		break;

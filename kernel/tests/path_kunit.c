@@ -553,6 +553,72 @@ static void path_history(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, h->drop_count, 3);
 }
 
+/* The heartbeat's timer, before its time; a real one does not come in between. */
+static void heartbeat_timer(struct rds_conn *conn)
+{
+	rds_path_post(&conn->path, RDS_EV_TIMER);
+	flush(conn);
+	timer_delete_sync(&conn->path.timer);
+}
+
+static void come_up(struct kunit *test, struct rds_conn *conn, bool heartbeat)
+{
+	struct fake_ep *ep;
+
+	fake.by_hand = true;
+	bring_to(test, conn, RDS_PATH_CONNECTING);
+	ep = fake_current(conn);
+	KUNIT_ASSERT_NOT_NULL(test, ep);
+	ep->ep.heartbeat = heartbeat;
+	fake_establish(conn);
+	rds_ep_put(&ep->ep);
+}
+
+static void path_heartbeat(struct kunit *test)
+{
+	struct rds_conn *conn = fixture_conn(test, 1, 2);
+	struct rds_path *path = &conn->path;
+	unsigned int i;
+
+	come_up(test, conn, true);
+	KUNIT_EXPECT_TRUE(test, timer_pending(&path->timer));
+	for (i = 1; i <= 3; i++) {
+		heartbeat_timer(conn);			/* ask */
+		KUNIT_EXPECT_EQ(test, fake.probes, i);
+		fake_ack(conn, 0);			/* whatever comes in is an answer */
+		rds_path_post(path, RDS_EV_TIMER);
+		flush(conn);
+		KUNIT_EXPECT_EQ(test, fake.probes, i);
+		KUNIT_EXPECT_EQ(test, path->state, RDS_PATH_UP);
+		KUNIT_EXPECT_TRUE(test, timer_pending(&path->timer));
+	}
+	/* none comes, until the time is over */
+	heartbeat_timer(conn);
+	path->ep->probe_end = jiffies + HZ * 3600;
+	heartbeat_timer(conn);
+	KUNIT_EXPECT_EQ(test, path->state, RDS_PATH_UP);
+	KUNIT_EXPECT_EQ(test, fake.probes, i);
+	path->ep->probe_end = jiffies - 1;
+	heartbeat_timer(conn);
+	KUNIT_EXPECT_EQ(test, path->state, RDS_PATH_DOWN);
+	KUNIT_EXPECT_EQ(test, path->history.drops[0].reason, RDS_DROP_HEARTBEAT);
+	KUNIT_EXPECT_EQ(test, path->history.drops[0].err, -ETIMEDOUT);
+	KUNIT_EXPECT_FALSE(test, timer_pending(&path->timer));
+}
+
+/* Of a peer that does not speak of heartbeats nothing is asked, and nothing is held against it. */
+static void path_without_heartbeat(struct kunit *test)
+{
+	struct rds_conn *conn = fixture_conn(test, 1, 2);
+
+	come_up(test, conn, false);
+	KUNIT_EXPECT_FALSE(test, timer_pending(&conn->path.timer));
+	heartbeat_timer(conn);
+	heartbeat_timer(conn);
+	KUNIT_EXPECT_EQ(test, fake.probes, 0);
+	KUNIT_EXPECT_EQ(test, conn->path.state, RDS_PATH_UP);
+}
+
 static struct kunit_case path_cases[] = {
 	KUNIT_CASE_PARAM(path_event, event_gen_params),
 	KUNIT_CASE_PARAM(path_event_while_closing, closing_gen_params),
@@ -571,6 +637,8 @@ static struct kunit_case path_cases[] = {
 	KUNIT_CASE(path_killed_with_messages),
 	KUNIT_CASE(path_peer_generation),
 	KUNIT_CASE(path_history),
+	KUNIT_CASE(path_heartbeat),
+	KUNIT_CASE(path_without_heartbeat),
 	{}
 };
 

@@ -286,7 +286,7 @@ struct add_row {
 static const struct add_row add_rows[] = {
 	{ "type 0", { 0 }, { 0 }, 1, -EINVAL, { 0 } },
 	{ "type 4 has no length", { 0 }, { 4 }, 1, -EINVAL, { 0 } },
-	{ "type 7 has no length", { 0 }, { 7 }, 1, -EINVAL, { 0 } },
+	{ "type 8 has no length", { 0 }, { 8 }, 1, -EINVAL, { 0 } },
 	{ "type 15 has no length", { 0 }, { 15 }, 1, -EINVAL, { 0 } },
 	{ "type 16 ends a list", { 0 }, { 16 }, 1, -EINVAL, { 0 } },
 	{ "type 255 ends a list", { 0 }, { 255 }, 1, -EINVAL, { 0 } },
@@ -298,6 +298,7 @@ static const struct add_row add_rows[] = {
 	},
 	{ "npaths", { 0 }, { 5 }, 1, 0, { 5, 0xd1, 0xd2 } },
 	{ "generation", { 0 }, { 6 }, 1, 0, { 6, 0xd1, 0xd2, 0xd3, 0xd4 } },
+	{ "capabilities", { 0 }, { 7 }, 1, 0, { 7, 0xd1, 0xd2, 0xd3, 0xd4 } },
 	{
 		"rdma dest and rdma", { 0 }, { 3, 2 }, 2, 0,
 		{
@@ -388,6 +389,8 @@ static const struct parse_row parse_rows[] = {
 	{ "npaths 65535", { 5, 0xff, 0xff }, { FOUND_NPATHS(65535) } },
 	{ "generation", { 6, 0x81, 2, 3, 4 }, { FOUND_GENERATION(0x81020304) } },
 	{ "version is stepped over", { 1, 2, 2, 2, 2, 5, 0, 8 }, { FOUND_NPATHS(8) } },
+	{ "capabilities are stepped over", { 7, 2, 2, 2, 2, 5, 0, 8 }, { FOUND_NPATHS(8) } },
+	{ "capabilities past the end", { 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 7, 0, 0, 0 }, { FOUND_UNKNOWN, FOUND_TRUNCATED } },
 	{
 		"probe of a newer peer", { 5, 0, 8, 6, 1, 2, 3, 4, 8, 0 },
 		{ FOUND_NPATHS(8), FOUND_GENERATION(0x01020304), FOUND_UNKNOWN },
@@ -406,44 +409,44 @@ static const struct parse_row parse_rows[] = {
 		"the first of two generations counts", { 6, 0, 0, 0, 1, 6, 0, 0, 0, 2 },
 		{ FOUND_GENERATION(1) },
 	},
-	{ "unknown type is one byte", { 7, 5, 0, 8 }, { FOUND_NPATHS(8), FOUND_UNKNOWN } },
+	{ "unknown type is one byte", { 8, 5, 0, 8 }, { FOUND_NPATHS(8), FOUND_UNKNOWN } },
 	{ "unknown type's data is read on", { 4, 5, 0, 8, 9 }, { FOUND_NPATHS(8), FOUND_UNKNOWN } },
 	{
 		"each unknown type",
-		{ 4, 7, 8, 9, 10, 11, 12, 13, 14, 15, 5, 0, 8 }, { FOUND_NPATHS(8), FOUND_UNKNOWN },
+		{ 4, 8, 9, 10, 11, 12, 13, 14, 15, 5, 0, 8 }, { FOUND_NPATHS(8), FOUND_UNKNOWN },
 	},
 	{ "type 16 ends", { 16, 5, 0, 8 }, { FOUND_UNKNOWN } },
 	{ "type 255 ends", { 5, 0, 8, 255, 6, 0, 0, 0, 1 }, { FOUND_NPATHS(8), FOUND_UNKNOWN } },
 	{
-		"dest to the last byte", { 7, 7, 7, 7, 7, 7, 7, 3, 1, 2, 3, 4, 5, 6, 7, 8 },
+		"dest to the last byte", { 8, 8, 8, 8, 8, 8, 8, 3, 1, 2, 3, 4, 5, 6, 7, 8 },
 		{ FOUND_DEST(0x01020304, 0x05060708), FOUND_UNKNOWN },
 	},
 	{
-		"dest past the end", { 7, 7, 7, 7, 7, 7, 7, 7, 3, 1, 2, 3, 4, 5, 6, 7 },
+		"dest past the end", { 8, 8, 8, 8, 8, 8, 8, 8, 3, 1, 2, 3, 4, 5, 6, 7 },
 		{ FOUND_UNKNOWN, FOUND_TRUNCATED },
 	},
 	{
-		"rdma to the last byte", { 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 2, 1, 2, 3, 4 },
+		"rdma to the last byte", { 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 2, 1, 2, 3, 4 },
 		{ FOUND_RDMA(0x01020304), FOUND_UNKNOWN },
 	},
 	{
-		"rdma past the end", { 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 2, 1, 2, 3 },
+		"rdma past the end", { 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 2, 1, 2, 3 },
 		{ FOUND_UNKNOWN, FOUND_TRUNCATED },
 	},
 	{
-		"npaths to the last byte", { 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 5, 0, 8 },
+		"npaths to the last byte", { 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 5, 0, 8 },
 		{ FOUND_NPATHS(8), FOUND_UNKNOWN },
 	},
 	{
-		"npaths past the end", { 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 5, 0 },
+		"npaths past the end", { 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 5, 0 },
 		{ FOUND_UNKNOWN, FOUND_TRUNCATED },
 	},
 	{
-		"generation as last byte", { 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 6 },
+		"generation as last byte", { 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 6 },
 		{ FOUND_UNKNOWN, FOUND_TRUNCATED },
 	},
 	{
-		"unknown types throughout", { 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7 },
+		"unknown types throughout", { 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8 },
 		{ FOUND_UNKNOWN },
 	},
 	{
@@ -484,6 +487,17 @@ static void wire_ext_parse(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, got.truncated, want->truncated);
 }
 
+/* Those who do not know it go on reading in its data: a zero ends it there. */
+static void wire_caps_are_safe(struct kunit *test)
+{
+	static const u8 want[RDS_EXT_LEN] = { 7, 0, 0, 0, 1 };
+	struct rds_header *h = kunit_kzalloc(test, sizeof(*h), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, h);
+	KUNIT_EXPECT_EQ(test, rds_ext_add_caps(h, RDS_EXT_CAP_HEARTBEAT), 0);
+	KUNIT_EXPECT_EQ(test, memcmp(h->ext, want, RDS_EXT_LEN), 0);
+}
+
 static struct kunit_case wire_cases[] = {
 	KUNIT_CASE_PARAM(wire_golden_read, golden_gen_params),
 	KUNIT_CASE_PARAM(wire_golden_write, golden_gen_params),
@@ -496,6 +510,7 @@ static struct kunit_case wire_cases[] = {
 	KUNIT_CASE_PARAM(wire_cookie_crosses_the_wire, cookie_gen_params),
 	KUNIT_CASE_PARAM(wire_ext_add, add_gen_params),
 	KUNIT_CASE_PARAM(wire_ext_parse, parse_gen_params),
+	KUNIT_CASE(wire_caps_are_safe),
 	{}
 };
 

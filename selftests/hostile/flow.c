@@ -222,4 +222,102 @@ TEST_F_TIMEOUT(hostile, congested_and_gone, TIMEOUT)
 	peer_disconnect(&self->peer);
 }
 
+/* --- heartbeats --------------------------------------------------------- */
+
+static int send_beat(struct peer *p, uint8_t flags)
+{
+	struct head head = { .flags = flags };
+
+	return peer_send_frame(p, &head, NULL, 0);
+}
+
+/* The next frame with one of @flags: 0, or an error; it must say what a heartbeat says. */
+static int take_beat(struct peer *p, uint8_t flags)
+{
+	static const uint8_t ext[EXT_LEN] = { 7, 0, 0, 0, 1 };
+	struct frame f;
+	int err;
+
+	do {
+		err = peer_take(p, &f);
+	} while (!err && !(f.head.flags & flags));
+	if (err)
+		return err;
+	if (f.head.flags != flags || f.len || f.head.seq || f.head.sport || f.head.dport || f.head.len ||
+	    memcmp(f.head.ext, ext, EXT_LEN))
+		return -EBADMSG;
+	return 0;
+}
+
+TEST_F_TIMEOUT(hostile, heartbeat_is_answered, TIMEOUT)
+{
+	struct peer *p = &self->peer;
+	int i;
+
+	p->caps = CAP_HEARTBEAT;
+	ASSERT_EQ(0, hello(self, p));
+	for (i = 0; i < 3; i++) {
+		ASSERT_EQ(0, send_beat(p, FLAG_PING));
+		ASSERT_EQ(0, take_beat(p, FLAG_PONG));
+	}
+	ASSERT_EQ(0, exchange(self, p, self->sock, TARGET_PORT));
+}
+
+/* Many at once: what is answered is not kept. */
+TEST_F_TIMEOUT(hostile, heartbeats_by_the_thousand, TIMEOUT)
+{
+	struct peer *p = &self->peer;
+	int i;
+
+	p->caps = CAP_HEARTBEAT;
+	ASSERT_EQ(0, hello(self, p));
+	for (i = 0; i < 2000; i++) {
+		struct head head = { .flags = FLAG_PING | FLAG_PONG };
+
+		ASSERT_EQ(0, peer_push_frame(p, &head, NULL, 0));
+	}
+	ASSERT_EQ(0, peer_settle(p));
+	ASSERT_EQ(0, take_beat(p, FLAG_PONG));
+	ASSERT_EQ(0, exchange(self, p, self->sock, TARGET_PORT));
+}
+
+/* Of one who has not said that he knows of heartbeats they mean nothing. */
+TEST_F_TIMEOUT(hostile, heartbeat_of_one_without, TIMEOUT)
+{
+	long long pings, pongs;
+
+	ASSERT_EQ(0, hello(self, &self->peer));
+	pings = count_of(self, "ib_hb_ping_received");
+	pongs = count_of(self, "ib_hb_pong_received");
+	ASSERT_EQ(0, send_beat(&self->peer, FLAG_PING));
+	ASSERT_EQ(0, send_beat(&self->peer, FLAG_PONG));
+	ASSERT_EQ(0, exchange(self, &self->peer, self->sock, TARGET_PORT));
+	EXPECT_EQ(pings, count_of(self, "ib_hb_ping_received"));
+	EXPECT_EQ(pongs, count_of(self, "ib_hb_pong_received"));
+}
+
+/* Its device takes all that is sent, but it says nothing: asked for a sign of life, and dropped. */
+TEST_F_TIMEOUT(hostile, gives_no_sign_of_life, TIMEOUT)
+{
+	long long before = count_of(self, "drop_heartbeat"), interval, timeout;
+
+	interval = ask_for(self, "param conn_heartbeat_interval_secs 1");
+	timeout = ask_for(self, "param conn_heartbeat_timeout_secs 3");
+	self->peer.caps = CAP_HEARTBEAT;
+	ASSERT_EQ(0, hello(self, &self->peer));
+	EXPECT_EQ(0, take_beat(&self->peer, FLAG_PING));
+	EXPECT_COUNTED("drop_heartbeat", before);
+	peer_close(&self->peer);
+	/* one that answers is asked again; it may take its time */
+	EXPECT_EQ(3, ask_for(self, "param conn_heartbeat_timeout_secs 60"));
+	ASSERT_EQ(0, hello(self, &self->peer));
+	EXPECT_EQ(0, take_beat(&self->peer, FLAG_PING));
+	EXPECT_EQ(0, send_beat(&self->peer, FLAG_PONG));
+	EXPECT_EQ(0, take_beat(&self->peer, FLAG_PING));
+	EXPECT_EQ(0, send_beat(&self->peer, FLAG_PONG));
+	EXPECT_EQ(60, ask_for(self, "param conn_heartbeat_timeout_secs %lld", timeout));
+	EXPECT_EQ(1, ask_for(self, "param conn_heartbeat_interval_secs %lld", interval));
+	ASSERT_EQ(0, exchange(self, &self->peer, self->sock, TARGET_PORT));
+}
+
 TEST_HARNESS_MAIN

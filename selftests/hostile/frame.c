@@ -143,5 +143,9 @@ size_t priv_pack(const struct priv *priv, uint8_t *to)
 	at[4] = priv->tos;
 	put_be64(at + 8, priv->ack);
 	put_be32(at + 16, priv->credit);
+	if (priv->caps) {
+		at[20] = CAPS_MAGIC;
+		at[21] = priv->caps;
+	}
 	return at + 24 - to;
 }

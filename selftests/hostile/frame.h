@@ -18,6 +18,8 @@
 #define FLAG_MAP	0x01
 #define FLAG_WANT_ACK	0x02
 #define FLAG_AGAIN	0x04
+#define FLAG_PING	0x08	/* of ack frames: heartbeats */
+#define FLAG_PONG	0x10
 
 #define EXT_RDMA	2
 #define EXT_RDMA_DEST	3
@@ -26,6 +28,9 @@
 #define PRIV_LEN4	32
 #define PRIV_LEN6	56
 #define PRIV_ROOM	56
+
+#define CAPS_MAGIC	0x5d
+#define CAP_HEARTBEAT	0x02
 
 /* A header in host order; packing adds the checksum. */
 struct head {
@@ -69,6 +74,7 @@ struct priv {
 	uint8_t			tos;
 	uint64_t		ack;
 	uint32_t		credit;
+	uint8_t			caps;		/* CAP_*, behind their magic; 0: none of it */
 };
 
 size_t priv_pack(const struct priv *priv, uint8_t *to);

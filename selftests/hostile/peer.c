@@ -51,10 +51,11 @@ static int parse(struct sockaddr_storage *ss, const char *text, bool with_port)
 static void clear(struct peer *p)
 {
 	bool no_receives = p->no_receives;
-	uint8_t tos = p->tos;
+	uint8_t tos = p->tos, caps = p->caps;
 
 	memset(p, 0, sizeof(*p));
 	p->no_receives = no_receives;
+	p->caps = caps;
 	p->tos = tos;
 }
 
@@ -261,7 +262,7 @@ int peer_confirm(struct peer *p)
 size_t peer_priv(const struct peer *p, uint8_t *to)
 {
 	struct priv priv = { .from = peer_from(p), .to = peer_to(p), .major = 3, .minor = 1, .mask = 3,
-			     .tos = p->tos };
+			     .tos = p->tos, .caps = p->caps };
 
 	return priv_pack(&priv, to);
 }

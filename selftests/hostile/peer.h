@@ -43,6 +43,7 @@ struct peer {
 	/* set before connecting, and kept by peer_close() */
 	bool				no_receives;
 	uint8_t				tos;		/* in our private data */
+	uint8_t				caps;
 
 	unsigned int			next_slot;
 	unsigned int			under_way;	/* sends */
