@@ -141,6 +141,9 @@ static void rds_path_set(struct rds_path *path, enum rds_path_state state, struc
 		trace_rds_path_state(rds_path_conn(path), path->state, state);
 	spin_lock_bh(&path->rx_lock);
 	spin_lock(&path->tx_lock);
+	/* in one step with what lets senders transmit: the map goes first */
+	if (state == RDS_PATH_UP && path->state != RDS_PATH_UP)
+		WRITE_ONCE(path->map_due, true);
 	path->state = state;
 	path->ep = ep;
 	spin_unlock(&path->tx_lock);
@@ -310,7 +313,6 @@ static void rds_path_start(struct rds_path *path)
 	path->attempts = 0;
 	rds_path_note_connect(path);
 	rds_path_arm_heartbeat(path);
-	WRITE_ONCE(path->map_due, true);
 	rds_path_xmit(path);
 }
 
