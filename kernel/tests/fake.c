@@ -122,15 +122,15 @@ static void fake_release(struct rds_ep *rds_ep)
 
 /* Sending */
 
-static void fake_enter(void)
+static void fake_enter(struct fake_ep *ep)
 {
-	if (atomic_inc_return(&fake.inside) != 1)
+	if (atomic_inc_return(&ep->inside) != 1)
 		fake.overlap = true;
 }
 
-static void fake_leave(void)
+static void fake_leave(struct fake_ep *ep)
 {
-	atomic_dec(&fake.inside);
+	atomic_dec(&ep->inside);
 }
 
 static void fake_take_ops(struct fake_ep *ep, struct rds_msg *msg)
@@ -190,21 +190,24 @@ static int fake_take(struct fake_ep *ep, struct rds_msg *msg)
 	return 0;
 }
 
-static int fake_xmit(struct rds_ep *ep, struct rds_msg *msg)
+static int fake_xmit(struct rds_ep *rds_ep, struct rds_msg *msg)
 {
+	struct fake_ep *ep = to_fake_ep(rds_ep);
 	int err;
 
-	fake_enter();
-	err = fake_take(to_fake_ep(ep), msg);
-	fake_leave();
+	fake_enter(ep);
+	err = fake_take(ep, msg);
+	fake_leave(ep);
 	return err;
 }
 
-static void fake_flush(struct rds_ep *ep)
+static void fake_flush(struct rds_ep *rds_ep)
 {
-	fake_enter();
+	struct fake_ep *ep = to_fake_ep(rds_ep);
+
+	fake_enter(ep);
 	fake.flushes++;
-	fake_leave();
+	fake_leave(ep);
 }
 
 /* Memory: each key has an allocation, so that one taken back twice shows. */

@@ -21,6 +21,7 @@ struct fake_ep {
 	unsigned int	frags;		/* of the message at hand that are gone already */
 	struct rds_op	*ops[FAKE_MAX_OPS];	/* that the device is at, with a reference to the message */
 	unsigned int	nr_ops;
+	atomic_t	inside;		/* xmit or flush */
 };
 
 /* A message that was wholly taken. */
@@ -61,9 +62,8 @@ struct fake {
 	unsigned int	domains;	/* made and not released */
 	struct fake_sent sent[FAKE_MAX_SENT];
 	unsigned int	nr_sent;
-	bool		overlap;	/* two were in xmit or flush at once */
+	bool		overlap;	/* two were in xmit or flush of one endpoint at once */
 
-	atomic_t	inside;
 	u32		last_rkey;
 	struct rds_domain *domain;	/* the device; NULL: it is away */
 };
