@@ -7,7 +7,7 @@
 #include <limits.h>
 #include <net/if.h>
 #include <sys/sendfile.h>
-#include "rds_test.h"
+#include "info_list.h"
 
 #ifndef SO_ZEROCOPY
 #define SO_ZEROCOPY	60
@@ -165,15 +165,15 @@ TEST_F_TIMEOUT(pair, abi9_no_error_is_reported, RDS_SLOW_TEST)
 /* Connections are shared by sockets, and end with none of them. */
 static int connections_of(int fd, const union rds_addr *from, const union rds_addr *to)
 {
-	struct rds_info_connection conns[64];
-	socklen_t len = sizeof(conns);
-	int i, nr = 0;
+	struct rds_info_connection *c;
+	static struct list l;
+	int nr = 0;
 
-	if (getsockopt(fd, SOL_RDS, RDS_INFO_CONNECTIONS, conns, &len) != sizeof(conns[0]))
+	if (list_read(fd, RDS_INFO_CONNECTIONS, &l) < 0)
 		return -1;
-	for (i = 0; i < len / sizeof(conns[0]); i++)
-		nr += conns[i].laddr == from->in.sin_addr.s_addr && conns[i].faddr == to->in.sin_addr.s_addr &&
-		      conns[i].flags & RDS_INFO_CONNECTION_FLAG_CONNECTED;
+	for_each_record(c, l)
+		nr += c->laddr == from->in.sin_addr.s_addr && c->faddr == to->in.sin_addr.s_addr &&
+		      c->flags & RDS_INFO_CONNECTION_FLAG_CONNECTED;
 	return nr;
 }
 
