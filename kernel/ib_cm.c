@@ -34,6 +34,10 @@
 #define RDS_IB_RNR_RETRY	7	/* for ever */
 /* How often a port that is down is looked at when there is nothing else to do, in ms. */
 #define RDS_IB_PORT_POLL_MS	100
+/* How long a peer that sends may be unknown to the CM before that is told.  Its confirmation is on the way, and
+ * overtaken by a few milliseconds at most, unless it was lost.
+ */
+#define RDS_IB_CM_NOTIFY_DELAY		HZ
 /* How long the CM may take to take in that a connection is established. */
 #define RDS_IB_CM_NOTIFY_TIMEOUT	(2 * HZ)
 /* RDMA reads under way in each direction; each costs memory. */
@@ -112,6 +116,28 @@ struct rds_ib_device *rds_ib_cm_find_device(const struct in6_addr *addr, u32 sco
 
 /* Endpoints */
 
+/* The worker tells the CM, whose locks are not for interrupts.
+ *
+ * Not at once: when the peer disconnects just then, the CM of Linux 6.1 neither calls off our reply, which it
+ * does not need any more, nor lets us destroy the id before it has sent that for a minute.  One whose
+ * confirmation was lost had to wait four times as long for the CM itself to find out.
+ */
+static void rds_ib_notify_cm(struct timer_list *timer)
+{
+	struct rds_ib_ep *ep = from_timer(ep, timer, notify);
+
+	if (smp_load_acquire(&ep->stage) != RDS_IB_CONNECTED)
+		rds_ep_post(&ep->ep, RDS_EP_STEP);
+}
+
+void rds_ib_peer_sends(struct rds_ib_ep *ep)
+{
+	if (ep->ep.active || READ_ONCE(ep->stage) == RDS_IB_CONNECTED ||
+	    test_and_set_bit(RDS_IB_PEER_SENDS, &ep->flags))
+		return;
+	mod_timer(&ep->notify, jiffies + RDS_IB_CM_NOTIFY_DELAY);
+}
+
 static struct rds_ib_ep *rds_ib_ep_alloc(struct rds_path *path, bool active)
 {
 	struct rds_ib_ep *ep = kzalloc(sizeof(*ep), GFP_KERNEL);
@@ -119,6 +145,7 @@ static struct rds_ib_ep *rds_ib_ep_alloc(struct rds_path *path, bool active)
 	if (!ep)
 		return NULL;
 	rds_ep_init(&ep->ep, &rds_ib_transport, path, active);
+	timer_setup(&ep->notify, rds_ib_notify_cm, 0);
 	return ep;
 }
 

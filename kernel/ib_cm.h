@@ -18,6 +18,9 @@ void rds_ib_release(struct rds_ep *ep);
 /* The device that has local address @addr, with a reference to its domain; else an ERR_PTR.  Sleeps. */
 struct rds_ib_device *rds_ib_cm_find_device(const struct in6_addr *addr, u32 scope);
 
+/* @ep's peer considers us connected.  Any context, until its queue pair is gone. */
+void rds_ib_peer_sends(struct rds_ib_ep *ep);
+
 int rds_ib_listen(void);
 void rds_ib_unlisten(void);
 

@@ -96,8 +96,8 @@ enum {
 	RDS_IB_PING_DUE,		/* the next one is to ask the peer for a sign of life, */
 	RDS_IB_PONG_DUE,		/* to be one */
 	RDS_IB_WANT_ROOM,		/* a transmit pass waits for completions */
-	RDS_IB_PEER_SENDS,		/* the peer considers us connected: the worker tells the CM */
-	RDS_IB_CM_NOTIFIED,		/* it has, and the CM will say that we are connected */
+	RDS_IB_PEER_SENDS,		/* the peer considers us connected */
+	RDS_IB_CM_NOTIFIED,		/* the CM was told so, and will say that we are connected */
 };
 
 struct rds_ib_ep {
@@ -119,6 +119,7 @@ struct rds_ib_ep {
 	unsigned int		send_cqes;	/* our part of it */
 
 	unsigned long		flags;
+	struct timer_list	notify;		/* the peer sends, and the CM has not heard of it */
 	struct timer_list	retry;		/* run a transmit pass, after a want of memory */
 	struct timer_list	watchdog;	/* looks whether sends complete, while any are under way */
 	struct rds_ib_tx	tx;

@@ -2,6 +2,7 @@
 #include "ib_qp.h"
 
 #include "conn.h"
+#include "ib_cm.h"
 #include "ib_dev.h"
 #include "ib_ep.h"
 #include "ib_send.h"
@@ -34,8 +35,7 @@ static void rds_ib_qp_event(struct ib_event *event, void *data)
 
 	switch (event->event) {
 	case IB_EVENT_COMM_EST:
-		if (!test_and_set_bit(RDS_IB_PEER_SENDS, &ep->flags))
-			rds_ep_post(&ep->ep, RDS_EP_STEP);
+		rds_ib_peer_sends(ep);
 		break;
 	case IB_EVENT_QP_FATAL:
 	case IB_EVENT_QP_REQ_ERR:
@@ -131,6 +131,8 @@ void rds_ib_qp_destroy(struct rds_ib_ep *ep)
 	else
 		pr_warn_ratelimited("rds_sockets: %s does not complete work\n",
 				    dev_name(&dev->ibdev->dev));
+	/* nothing comes in any more that could start it */
+	timer_shutdown_sync(&ep->notify);
 	ib_cq_pool_put(ep->send_cq, ep->send_cqes);
 	rds_ib_tx_exit(ep);
 }

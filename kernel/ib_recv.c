@@ -13,6 +13,7 @@
 #include "cong.h"
 #include "conn.h"
 #include "deliver.h"
+#include "ib_cm.h"
 #include "ib_dev.h"
 #include "ib_ep.h"
 #include "inc.h"
@@ -449,24 +450,13 @@ static void rds_ib_frame(struct rds_ib_ep *ep, struct rds_ib_rbuf *buf, u32 byte
 		rds_ep_drop(&ep->ep, rds_ib_take_reason(err), err);
 }
 
-/* The peer knows that we are connected, but its confirmation to our CM is late or lost.  The worker tells it: the
- * CM's locks are not for interrupts.
- */
-static void rds_ib_notify_cm(struct rds_ib_ep *ep)
-{
-	if (ep->ep.active || READ_ONCE(ep->stage) == RDS_IB_CONNECTED ||
-	    test_and_set_bit(RDS_IB_PEER_SENDS, &ep->flags))
-		return;
-	rds_ep_post(&ep->ep, RDS_EP_STEP);
-}
-
 static void rds_ib_receive(struct rds_ib_ep *ep, struct rds_ib_rbuf *buf, u32 bytes)
 {
 	struct rds_path *path = ep->ep.path;
 
 	ib_dma_sync_single_for_cpu(buf->dev->ibdev, buf->sge[0].addr, RDS_HEADER_LEN,
 				   DMA_FROM_DEVICE);
-	rds_ib_notify_cm(ep);
+	rds_ib_peer_sends(ep);
 	spin_lock_bh(&path->rx_lock);
 	/* with a reason to be dropped, what follows cannot be trusted, or would leave a gap */
 	if (rds_ep_is_current(&ep->ep) && READ_ONCE(ep->ep.reason) == RDS_DROP_NONE)
