@@ -20,8 +20,18 @@ capture()
 	wait_for 120 grep -q listening /tmp/tcpdump.log
 }
 
+# What was asked for last may be answered after the one who asked has ended.
+nothing_more_comes()
+{
+	local size
+	size=$(stat -c %s /tmp/frames.pcap)
+	sleep 1
+	[ "$size" = "$(stat -c %s /tmp/frames.pcap)" ]
+}
+
 capture_is_whole()
 {
+	wait_for 60 nothing_more_comes
 	kill -INT "$tcpdump"
 	wait "$tcpdump"
 	cat /tmp/tcpdump.log
