@@ -391,7 +391,7 @@ static bool rds_send_reserve(struct rds_send *s)
 	room = rds_send_has_room(s);
 	if (room) {
 		rds_sock_charge(rs, msg);
-		if (!rds_sock_has_room(rs, msg->len, RDS_SND_HALF))
+		if (rds_sock_half_full(rs))
 			msg->hdr.flags |= RDS_FLAG_ACK_REQUIRED;
 		sock_hold(&rs->sk);
 		msg->rs = rs;

@@ -145,6 +145,11 @@ bool rds_sock_writable(const struct rds_sock *rs)
 	return rds_sock_has_room(rs, 0, RDS_SND_ALL) && rds_sock_has_room(rs, 1, RDS_SND_ALL);
 }
 
+bool rds_sock_half_full(const struct rds_sock *rs)
+{
+	return !rds_sock_has_room(rs, 0, RDS_SND_HALF) || !rds_sock_has_room(rs, 1, RDS_SND_HALF);
+}
+
 void rds_sock_charge(struct rds_sock *rs, struct rds_msg *msg)
 {
 	lockdep_assert_held(&rs->snd_lock);

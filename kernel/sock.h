@@ -147,6 +147,8 @@ bool rds_sock_readable(struct rds_sock *rs);
 bool rds_sock_has_room(const struct rds_sock *rs, u32 len, enum rds_snd_share share);
 /* Is there room for a message of any kind, to any peer? */
 bool rds_sock_writable(const struct rds_sock *rs);
+/* Is it time to ask for acknowledgements?  Whatever is sent now, what is queued needs one. */
+bool rds_sock_half_full(const struct rds_sock *rs);
 
 /* @msg counts as queued for sending by @rs, or does no longer.  Holding rs->snd_lock. */
 void rds_sock_charge(struct rds_sock *rs, struct rds_msg *msg);
