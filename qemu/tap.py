@@ -6,6 +6,7 @@ A program that prints no plan, breaks its plan or ends with an exit code that it
 whatever its lines say: a result of its own, without a test's name, tells so.
 """
 
+import collections
 import os
 import re
 import subprocess
@@ -15,7 +16,9 @@ SKIP_EXIT = 4  # kselftest's code for "all skipped"
 RESULT = re.compile(r"^(not )?ok\b\s*(\d+)?\s*(?:- )?\s*(.*?)\s*(?:#\s*(SKIP|TODO|XFAIL)\b\s*(.*))?$", re.I)
 PLAN = re.compile(r"^1\.\.(\d+)")
 RUNNING = re.compile(r"#\s+RUN\s+(.*?)[ .]*$")
-VERDICT = re.compile(r"#\s+(OK|FAIL)\s")
+# What the kernel's harness says of every failed test, after what went wrong
+VERDICT = re.compile(r"#\s+(OK|FAIL)\s|#.*: Test failed at step #\d+$")
+LAST_WORDS = 3  # lines before a failure that tell of it
 
 
 class Tap:
@@ -28,7 +31,10 @@ class Tap:
         self.seen = 0
         self.failed = 0
         self.current = ""
-        self.last_words = ""
+        self.last_words = collections.deque(maxlen=LAST_WORDS)
+
+    def words(self):
+        return "; ".join(self.last_words)
 
     def take(self, line):
         plan, result, running = PLAN.match(line), RESULT.match(line), RUNNING.match(line)
@@ -37,10 +43,11 @@ class Tap:
         elif result:
             self.take_result(*result.groups())
         elif running:  # the kernel's harness announces each test
-            self.current, self.last_words = running[1], ""
+            self.current = running[1]
+            self.last_words.clear()
             self.begin(self.current)
         elif line.strip("# \t") and not VERDICT.match(line):
-            self.last_words = line.lstrip("# ").strip()
+            self.last_words.append(line.lstrip("# ").strip())
 
     def take_result(self, bad, number, name, directive, reason):
         self.seen += 1
@@ -49,14 +56,15 @@ class Tap:
             self.report("skip", name, reason or "no reason given")
         elif bad:
             self.failed += 1
-            self.report("fail", name, reason or self.last_words or "see the output")
+            self.report("fail", name, reason or self.words() or "see the output")
         else:
             self.report("pass", name, "")
-        self.current = self.last_words = ""
+        self.current = ""
+        self.last_words.clear()
 
     def finish(self, code):
         if self.plan is None:
-            self.report("fail", "", f"printed no plan (1..N); exit code {code}; {self.last_words}")
+            self.report("fail", "", f"printed no plan (1..N); exit code {code}; {self.words()}")
         elif self.seen != self.plan:
             self.report("fail", "", f"planned {self.plan} tests and reported {self.seen}; exit code {code}")
         elif code not in (0, SKIP_EXIT) and not self.failed:

@@ -27,6 +27,8 @@ from initramfs import TOP, Rig
 DEBUG_SLOWER = 3
 DEBUG_MEBIBYTES = 768
 MODULES = ("ours", "stock", "none")
+# This exit code says that tests have failed and were counted; any other but 0, that something else went wrong.
+SOME_FAILED = 3
 
 
 SETTINGS = {"timeout": "seconds for the script", "memory": "MiB", "cpus": "virtual CPUs", "mtu": "of eth0"}
@@ -282,7 +284,9 @@ def main():
         name = f"{options.name}.{number}" if len(batch) > 1 else batch[0].name
         count += run_together(batch, name)
     print(f"{count['pass']} passed, {count['fail']} failed, {count['skip']} skipped")
-    return 0 if count["pass"] and not count["fail"] else 1
+    if count["fail"]:
+        return SOME_FAILED
+    return 0 if count["pass"] else 1
 
 
 if __name__ == "__main__":
