@@ -4,7 +4,7 @@
 #
 # timeout: 300
 # debug: ROUNDS=5
-# soak: timeout=1200 ROUNDS=100
+# soak: timeout=1200 ROUNDS=20
 . /rds/selftests/lib.sh
 cd /rds/selftests || exit
 

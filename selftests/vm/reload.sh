@@ -8,7 +8,7 @@
 # modules: none
 # timeout: 900
 # debug: ROUNDS=15
-# soak: ROUNDS=150
+# soak: ROUNDS=40
 . /rds/selftests/lib.sh
 cd /rds/selftests || exit
 

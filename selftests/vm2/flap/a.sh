@@ -8,7 +8,7 @@
 #
 # timeout: 1200
 # debug: MESSAGES=15000
-# soak: timeout=3000 MESSAGES=100000
+# soak: timeout=3000 MESSAGES=30000
 . /rds/selftests/vm2/lib.sh
 
 # Seconds for which the link is down, in turn. A connection survives two seconds, by retransmission on its queue pair.
