@@ -12,6 +12,7 @@
 #include "rds_uapi.h"
 #include "sock.h"
 #include "stats.h"
+#include "trace.h"
 #include "transport.h"
 
 static const struct rhashtable_params rds_cong_params = {
@@ -160,8 +161,10 @@ static void rds_cong_tell_peers(struct rds_cong_map *map)
 void rds_cong_set_port(struct rds_cong_map *map, __be16 port)
 {
 	spin_lock_bh(&map->lock);
-	if (rds_cong_bit_set(map->bits, be16_to_cpu(port)))
+	if (rds_cong_bit_set(map->bits, be16_to_cpu(port))) {
+		trace_rds_cong_set(map, port);
 		rds_cong_tell_peers(map);
+	}
 	spin_unlock_bh(&map->lock);
 }
 
@@ -171,8 +174,10 @@ void rds_cong_clear_port(struct rds_cong_map *map, __be16 port)
 
 	spin_lock_bh(&map->lock);
 	changed = rds_cong_bit_clear(map->bits, be16_to_cpu(port));
-	if (changed)
+	if (changed) {
+		trace_rds_cong_clear(map, port);
 		rds_cong_tell_peers(map);
+	}
 	spin_unlock_bh(&map->lock);
 	if (changed)
 		rds_cong_wake(map, RDS_CONG_MONITOR_MASK(be16_to_cpu(port)));
@@ -203,6 +208,7 @@ void rds_cong_map_update(struct rds_conn *conn, struct rds_payload *payload)
 		freed |= rds_cong_map_replace(map, offset, &payload->bv[offset / RDS_FRAG_LEN]);
 	spin_unlock_bh(&map->lock);
 	rds_stat_inc(map->rn, cong_update_received);
+	trace_rds_cong_map(conn, freed);
 	rds_cong_wake(map, freed);
 }
 

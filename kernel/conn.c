@@ -11,6 +11,7 @@
 #include "msg.h"
 #include "net.h"
 #include "stats.h"
+#include "trace.h"
 #include "transport.h"
 #include "xmit.h"
 
@@ -52,7 +53,10 @@ static void rds_conn_free(struct rds_conn *conn)
 
 static void rds_conn_release(struct kref *ref)
 {
-	rds_conn_free(container_of(ref, struct rds_conn, ref));
+	struct rds_conn *conn = container_of(ref, struct rds_conn, ref);
+
+	trace_rds_conn_end(conn);
+	rds_conn_free(conn);
 }
 
 void rds_conn_put(struct rds_conn *conn)
@@ -119,8 +123,10 @@ static struct rds_conn *rds_conn_alloc(struct rds_net *rn, const struct rds_conn
 	conn->lmap = rds_cong_map_local(rn, &key->laddr);
 	conn->fmap = key->trans->loopback ? rds_cong_map_local(rn, &key->faddr) :
 					    rds_cong_map_remote(rn);
-	if (!IS_ERR_OR_NULL(conn->lmap) && !IS_ERR_OR_NULL(conn->fmap))
+	if (!IS_ERR_OR_NULL(conn->lmap) && !IS_ERR_OR_NULL(conn->fmap)) {
+		trace_rds_conn_new(conn);
 		return conn;
+	}
 	rds_conn_free(conn);
 	return NULL;
 }

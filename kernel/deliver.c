@@ -7,6 +7,7 @@
 #include "mr.h"
 #include "sock.h"
 #include "stats.h"
+#include "trace.h"
 #include "xmit.h"
 
 static bool rds_sock_is_full(const struct rds_sock *rs)
@@ -32,6 +33,7 @@ static bool rds_deliver_to(struct rds_sock *rs, struct rds_inc *inc)
 	spin_lock_bh(&rs->rcv_lock);
 	taken = !rs->released;
 	if (taken) {
+		trace_rds_recv_queued(rs->rn, inc, 0);
 		list_add_tail(&inc->item, &rs->received);
 		rs->rcv_bytes += inc->len;
 		rs->rcv_mem += rds_inc_mem(inc);
@@ -56,6 +58,7 @@ static void rds_deliver_or_drop(struct rds_net *rn, struct rds_sock *rs, struct 
 		rs->sk.sk_data_ready(&rs->sk);
 	} else {
 		rds_stat_inc(rn, recv_drop_dead_sock);
+		trace_rds_recv_dropped(rn, inc, -ESHUTDOWN);
 		rds_inc_put(inc);
 	}
 }
@@ -68,12 +71,14 @@ static int rds_deliver_bounded(struct rds_net *rn, struct rds_inc *inc, bool bou
 	rs = rds_bind_lookup(rn, &inc->daddr, inc->scope, inc->dport);
 	if (!rs) {
 		rds_stat_inc(rn, recv_drop_no_sock);
+		trace_rds_recv_dropped(rn, inc, -ECONNREFUSED);
 		rds_inc_put(inc);
 		return 0;
 	}
 	if (bounded && rds_sock_is_overrun(rs)) {
-		rds_inc_put(inc);
 		err = -ENOBUFS;
+		trace_rds_recv_dropped(rn, inc, err);
+		rds_inc_put(inc);
 	} else {
 		rds_deliver_or_drop(rn, rs, inc);
 	}
@@ -117,8 +122,10 @@ int rds_path_receive(struct rds_path *path, const struct rds_header *hdr, struct
 	rds_count_extensions(rn, &inc->ext);
 	if (!rds_path_accepts(path, hdr)) {
 		rds_stat_inc(rn, recv_drop_old_seq);
+		trace_rds_recv_dropped(rn, inc, -EALREADY);
 	} else if (hdr->dport == htons(RDS_PORT_PING) && READ_ONCE(rn->sysctl.ping_enable)) {
 		rds_stat_inc(rn, recv_ping);
+		trace_rds_ping(rds_path_conn(path), hdr->sport);
 		if (hdr->sport)
 			rds_path_pong(path, hdr->sport);
 	} else if (hdr->dport != htons(RDS_PORT_PROBE) || hdr->sport) {

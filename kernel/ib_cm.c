@@ -20,6 +20,7 @@
 #include "ib_qp.h"
 #include "ib_recv.h"
 #include "stats.h"
+#include "trace.h"
 
 /* How long resolving an address or a route may take, in ms. */
 #define RDS_IB_RESOLVE_MS	5000
@@ -578,10 +579,14 @@ static int rds_ib_take_request(struct rdma_cm_id *id, const struct rdma_conn_par
 	return rds_ib_request_post(id, ep);
 }
 
-static void rds_ib_count_refusal(int err)
+static void rds_ib_count_refusal(const struct rdma_cm_id *id, int err)
 {
 	struct rds_net *rn = rds_net(&init_net);
+	struct rds_conn_key key = { 0 };
 
+	rds_ib_from_sockaddr(&key.laddr, &id->route.addr.src_addr);
+	rds_ib_from_sockaddr(&key.faddr, &id->route.addr.dst_addr);
+	trace_rds_conn_refused(rn, &key, err);
 	switch (err) {
 	case -EPROTONOSUPPORT:
 		rds_stat_inc(rn, ib_refused_version);
@@ -610,7 +615,7 @@ static int rds_ib_listen_event(struct rdma_cm_id *id, struct rdma_cm_event *even
 		return 0;
 	err = rds_ib_take_request(id, &event->param.conn, listener->v6);
 	if (err) {
-		rds_ib_count_refusal(err);
+		rds_ib_count_refusal(id, err);
 		rds_ib_send_reject(id);
 	}
 	return err;

@@ -18,6 +18,7 @@
 #include "payload.h"
 #include "sock.h"
 #include "stats.h"
+#include "trace.h"
 #include "xmit.h"
 
 /* Keys for 127.0.0.0/8 and ::1.  They are valid in their namespace, whose table finds them. */
@@ -121,6 +122,7 @@ static void rds_loop_pong(struct rds_conn *conn, const struct rds_msg *ping)
 	struct rds_inc *inc;
 
 	rds_stat_inc(conn->rn, recv_ping);
+	trace_rds_ping(conn, ping->hdr.sport);
 	if (!ping->hdr.sport)
 		return;
 	/* nobody else bounds what a socket gets that pings and does not read */

@@ -95,7 +95,7 @@ static void rds_mr_revoke(struct rds_mr *mr)
 		wait_for_completion(&mr->idle);
 	rds_pin_release(&mr->pin);
 	rds_stat_inc(mr->rn, mr_revoked);
-	trace_rds_mr_revoke(mr->cookie, mr->len);
+	trace_rds_mr_revoke(mr->rs, mr->cookie, mr->len, 0);
 	complete_all(&mr->revoked);
 	rds_mr_leave(mr);
 	rds_mr_put(mr);
@@ -234,14 +234,14 @@ int rds_mr_create(struct rds_sock *rs, const struct rds_get_mr_args *args, u64 *
 	int err;
 
 	err = rds_mr_check(rs, args, &pages);
-	if (err)
-		return err;
-	mr = rds_mr_register(rs, args, pages);
-	if (IS_ERR(mr))
+	mr = err ? ERR_PTR(err) : rds_mr_register(rs, args, pages);
+	if (IS_ERR(mr)) {
+		trace_rds_mr_failed(rs, 0, min_t(u64, args->vec.bytes, U32_MAX), PTR_ERR(mr));
 		return PTR_ERR(mr);
+	}
 	value = mr->cookie;
 	rds_stat_inc(rs->rn, mr_registered);
-	trace_rds_mr_register(value, mr->len);
+	trace_rds_mr_register(rs, value, mr->len, 0);
 	err = rds_mr_publish(rs, mr);
 	if (err) {
 		rds_mr_revoke(mr);

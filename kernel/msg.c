@@ -9,6 +9,7 @@
 #include "payload.h"
 #include "sock.h"
 #include "stats.h"
+#include "trace.h"
 #include "xmit.h"
 
 static struct kmem_cache *rds_msg_cache;
@@ -111,6 +112,7 @@ void rds_msg_done(struct rds_msg *msg, int status)
 	struct rds_op *op;
 	unsigned int i;
 
+	trace_rds_msg_done(msg, status);
 	msg->status = status;
 	rds_msg_for_each_op(msg, i, op)
 		rds_op_set_status(op, status);
@@ -158,6 +160,7 @@ void rds_op_done(struct rds_op *op, int status)
 {
 	struct rds_msg *msg = op->msg;
 
+	trace_rds_op_done(op, status);
 	rds_op_set_status(op, status);
 	op->state = RDS_OP_DONE;
 	if (status == RDS_RDMA_DROPPED)

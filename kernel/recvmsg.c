@@ -11,6 +11,7 @@
 #include "payload.h"
 #include "rds_uapi.h"
 #include "stats.h"
+#include "trace.h"
 
 static int rds_recv_put_timestamp(struct sock *sk, struct msghdr *msg, const struct rds_inc *inc)
 {
@@ -111,6 +112,7 @@ static int rds_recv_inc(struct rds_sock *rs, struct rds_inc *inc, struct msghdr 
 		}
 		rds_sock_consumed(rs, inc);
 		rds_stat_inc(rs->rn, recv_delivered);
+		trace_rds_recv_read(rs->rn, inc, 0);
 	}
 	if (ret >= 0 && flags & MSG_TRUNC)
 		ret = inc->len;

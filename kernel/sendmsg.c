@@ -510,7 +510,7 @@ static void rds_send_count(struct rds_send *s)
 	unsigned int i;
 
 	rds_msg_for_each_op(s->msg, i, op) {
-		trace_rds_op_queued(s->msg, op);
+		trace_rds_op_queued(op, 0);
 		rds_send_count_op(s->rs->rn, op);
 	}
 }
@@ -520,11 +520,12 @@ static int rds_send_queue(struct rds_send *s)
 	int err;
 
 	err = rds_cong_wait(s->conn->fmap, s->to.port, s->rs, &s->timeo);
-	if (err)
+	if (!err)
+		err = rds_send_wait_room(s);
+	if (err) {
+		trace_rds_send_refused(s->conn, s->rs->bound.port, s->to.port, s->len, err);
 		return err;
-	err = rds_send_wait_room(s);
-	if (err)
-		return err;
+	}
 	err = rds_send_pin(s);
 	if (err)
 		goto undo;

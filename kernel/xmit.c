@@ -15,6 +15,7 @@
 #include "msg.h"
 #include "payload.h"
 #include "stats.h"
+#include "trace.h"
 #include "transport.h"
 
 /* Passes after which an owner hands over to the worker: a sender should not send for others all day. */
@@ -49,6 +50,7 @@ int rds_path_queue(struct rds_conn *conn, struct rds_msg *msg)
 	list_add_tail(&msg->path_item, &path->send_q);
 	if (!msg->rs)
 		path->pongs++;
+	trace_rds_msg_queued(msg, 0);
 	down = path->state == RDS_PATH_DOWN;
 	spin_unlock_bh(&path->tx_lock);
 	rds_stat_inc(conn->rn, send_queued);
@@ -118,6 +120,7 @@ static struct rds_msg *rds_xmit_next(struct rds_path *path, struct rds_ep *ep)
 		goto out;
 	list_move_tail(&msg->path_item, &path->sent_q);
 	rds_xmit_set_flags(path, msg);
+	trace_rds_msg_sent(msg, 0);
 	path->xmit_msg = rds_msg_get(msg);
 out:
 	spin_unlock_bh(&path->tx_lock);

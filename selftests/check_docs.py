@@ -1,15 +1,18 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-"""Checks the tables in Documentation/ that name tests, in TAP."""
+"""Checks the tables in Documentation/ that name tests, or events and their fields, in TAP."""
 
 import sys
 
 import compatibility
 import doc_tables
 import known_bugs
+import tracing
 
-tap = doc_tables.Tap(known_bugs.PLAN + compatibility.PLAN)
+DOCUMENTS = known_bugs, compatibility, tracing
+
+tap = doc_tables.Tap(sum(document.PLAN for document in DOCUMENTS))
 tests = doc_tables.programs()
-known_bugs.check(tap, tests)
-compatibility.check(tap, tests)
+for document in DOCUMENTS:
+    document.check(tap, tests)
 sys.exit(1 if tap.failed else 0)
