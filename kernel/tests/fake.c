@@ -314,9 +314,16 @@ struct fake_ep *fake_current(struct rds_conn *conn)
 	return ep ? to_fake_ep(ep) : NULL;
 }
 
+/* After the worker is done: it sets a path's state before it makes the endpoint that belongs to it. */
+static struct fake_ep *fake_settled(struct rds_conn *conn)
+{
+	rds_path_flush(&conn->path);
+	return fake_current(conn);
+}
+
 void fake_establish(struct rds_conn *conn)
 {
-	struct fake_ep *ep = fake_current(conn);
+	struct fake_ep *ep = fake_settled(conn);
 
 	if (!ep)
 		return;
@@ -327,7 +334,7 @@ void fake_establish(struct rds_conn *conn)
 
 void fake_lose(struct rds_conn *conn, enum rds_drop_reason reason)
 {
-	struct fake_ep *ep = fake_current(conn);
+	struct fake_ep *ep = fake_settled(conn);
 
 	if (!ep)
 		return;
