@@ -17,6 +17,9 @@
 
 static_assert(sizeof(struct rds_conn_key) == 40 + sizeof(void *));	/* hashed: no holes */
 
+/* One of so many connections can only be made by senders of this host. */
+#define RDS_CONN_LOCAL_SHARE	4
+
 static struct kmem_cache *rds_conn_cache;
 
 static const struct rhashtable_params rds_conn_params = {
@@ -100,18 +103,36 @@ static void rds_conn_close_loopback(struct rds_conn *conn)
 	rds_ep_put(ep);
 }
 
-static struct rds_conn *rds_conn_alloc(struct rds_net *rn, const struct rds_conn_key *key)
+/* Senders of this host are bounded by what they may open; a peer has any number of addresses and types of service.
+ * So peers cannot take the last ones.
+ */
+static int rds_conn_count(struct rds_net *rn, enum rds_conn_side side)
+{
+	unsigned int max = READ_ONCE(rn->sysctl.max_connections);
+
+	if (side == RDS_CONN_BY_PEER)
+		max -= max / RDS_CONN_LOCAL_SHARE;
+	if (rds_limit_take(&rn->nr_conns, 1, max))
+		return 0;
+	if (side == RDS_CONN_BY_PEER)
+		return -EUSERS;
+	rds_stat_inc(rn, limit_connections);
+	return -ENOMEM;
+}
+
+static struct rds_conn *rds_conn_alloc(struct rds_net *rn, const struct rds_conn_key *key,
+				       enum rds_conn_side side)
 {
 	struct rds_conn *conn;
+	int err;
 
-	if (!rds_limit_take(&rn->nr_conns, 1, READ_ONCE(rn->sysctl.max_connections))) {
-		rds_stat_inc(rn, limit_connections);
-		return NULL;
-	}
+	err = rds_conn_count(rn, side);
+	if (err)
+		return ERR_PTR(err);
 	conn = kmem_cache_zalloc(rds_conn_cache, GFP_KERNEL);
 	if (!conn) {
 		rds_conn_uncount(rn);
-		return NULL;
+		return ERR_PTR(-ENOMEM);
 	}
 	conn->key = *key;
 	conn->rn = rn;
@@ -128,7 +149,7 @@ static struct rds_conn *rds_conn_alloc(struct rds_net *rn, const struct rds_conn
 		return conn;
 	}
 	rds_conn_free(conn);
-	return NULL;
+	return ERR_PTR(-ENOMEM);
 }
 
 static int rds_conn_enter(struct rds_net *rn, struct rds_conn *conn)
@@ -166,7 +187,8 @@ static struct rds_conn *rds_conn_insert(struct rds_net *rn, struct rds_conn *con
 	return old;
 }
 
-struct rds_conn *rds_conn_get_or_create(struct rds_net *rn, const struct rds_conn_key *key)
+struct rds_conn *rds_conn_get_or_create(struct rds_net *rn, const struct rds_conn_key *key,
+					enum rds_conn_side side)
 {
 	struct rds_conn *conn, *new;
 	int err;
@@ -174,9 +196,9 @@ struct rds_conn *rds_conn_get_or_create(struct rds_net *rn, const struct rds_con
 	conn = rds_conn_find(rn, key);
 	if (conn)
 		return conn;
-	new = rds_conn_alloc(rn, key);
-	if (!new)
-		return ERR_PTR(-ENOMEM);
+	new = rds_conn_alloc(rn, key, side);
+	if (IS_ERR(new))
+		return new;
 	if (key->trans->loopback) {
 		err = rds_conn_open_loopback(new);
 		if (err)

@@ -33,10 +33,18 @@ struct rds_conn {
 	struct rcu_head		rcu;
 };
 
-/* Find or make; sleeps.  Returns a reference, or ERR_PTR(-ENOMEM) (also for too many), ERR_PTR(-ENETDOWN) when the
- * namespace is going away.  Any number of callers get the same object.
+/* Who wants a connection. */
+enum rds_conn_side {
+	RDS_CONN_BY_SENDER,
+	RDS_CONN_BY_PEER,
+};
+
+/* Find or make; sleeps.  Returns a reference, or ERR_PTR(-ENOMEM) (to a sender also for too many), ERR_PTR(-EUSERS)
+ * for more than peers may make us have, ERR_PTR(-ENETDOWN) when the namespace is going away.  Any number of callers get
+ * the same object.
  */
-struct rds_conn *rds_conn_get_or_create(struct rds_net *rn, const struct rds_conn_key *key);
+struct rds_conn *rds_conn_get_or_create(struct rds_net *rn, const struct rds_conn_key *key,
+					enum rds_conn_side side);
 
 /* A reference to the one that exists, or NULL.  Any context. */
 struct rds_conn *rds_conn_find(struct rds_net *rn, const struct rds_conn_key *key);

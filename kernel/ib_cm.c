@@ -10,7 +10,6 @@
 #include <linux/delay.h>
 #include <linux/in.h>
 #include <linux/ipv6.h>
-#include <linux/moduleparam.h>
 #include <linux/slab.h>
 #include <linux/wait_bit.h>
 #include <net/ipv6.h>
@@ -43,11 +42,6 @@
 #define RDS_IB_CM_NOTIFY_TIMEOUT	(2 * HZ)
 /* RDMA reads under way in each direction; each costs memory. */
 #define RDS_IB_READS		16
-
-/* Each costs some 10 KiB for as long as the module is loaded, and several times that while it is up. */
-static unsigned int ib_max_conns = 4096;
-module_param(ib_max_conns, uint, 0644);
-MODULE_PARM_DESC(ib_max_conns, "Connections above which requests of peers that have none are refused");
 
 struct rds_ib_listener {
 	struct rdma_cm_id	*id;
@@ -501,27 +495,13 @@ static int rds_ib_request_key(struct rdma_cm_id *id, const struct rds_cm_priv *p
 	return 0;
 }
 
-/* Our own senders are bounded by what they may open; a peer has any number of addresses and types of service. */
-static struct rds_conn *rds_ib_request_conn(const struct rds_conn_key *key)
-{
-	struct rds_net *rn = rds_net(&init_net);
-	struct rds_conn *conn;
-
-	conn = rds_conn_find(rn, key);
-	if (conn)
-		return conn;
-	if (atomic64_read(&rn->nr_conns) >= READ_ONCE(ib_max_conns))
-		return ERR_PTR(-EUSERS);
-	return rds_conn_get_or_create(rn, key);
-}
-
 static struct rds_ib_ep *rds_ib_request_ep(struct rdma_cm_id *id, const struct rds_conn_key *key)
 {
 	struct rds_conn *conn;
 	struct rds_ib_ep *ep;
 	int err;
 
-	conn = rds_ib_request_conn(key);
+	conn = rds_conn_get_or_create(rds_net(&init_net), key, RDS_CONN_BY_PEER);
 	if (IS_ERR(conn))
 		return ERR_CAST(conn);
 	ep = rds_ib_ep_alloc(&conn->path, false);

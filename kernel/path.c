@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #include "path.h"
 
-#include <linux/moduleparam.h>
 #include <linux/random.h>
 #include "cm_priv.h"
 #include "cong.h"
@@ -20,16 +19,6 @@
 #define RDS_CONNECT_TIMEOUT_LONG	(10 * HZ)
 #define RDS_CONNECT_QUICK_ATTEMPTS	3
 
-/* How Oracle's kernel calls them; sysctls there. */
-static unsigned int conn_heartbeat_interval_secs = 60;
-module_param(conn_heartbeat_interval_secs, uint, 0644);
-MODULE_PARM_DESC(conn_heartbeat_interval_secs, "How often a peer is asked for a sign of life, 1 to 600; half to one and a half of it, at random");
-static unsigned int conn_heartbeat_timeout_secs = 10;
-module_param(conn_heartbeat_timeout_secs, uint, 0644);
-MODULE_PARM_DESC(conn_heartbeat_timeout_secs, "How long until something comes in, at most 60; 0: nobody is asked");
-
-#define RDS_HEARTBEAT_INTERVAL_MAX	600u
-#define RDS_HEARTBEAT_TIMEOUT_MAX	60u
 /* How often the worker looks whether a peer that was asked has answered: receiving need not wake it. */
 #define RDS_HEARTBEAT_LOOK		HZ
 
@@ -262,11 +251,9 @@ static void rds_path_accept(struct rds_path *path)
 }
 
 /* At random, so that not all of a machine's connections ask at once. */
-static unsigned long rds_heartbeat_delay(void)
+static unsigned long rds_heartbeat_delay(const struct rds_sysctl *sysctl)
 {
-	unsigned int secs = clamp(READ_ONCE(conn_heartbeat_interval_secs), 1u,
-				  RDS_HEARTBEAT_INTERVAL_MAX);
-	u32 ms = secs * MSEC_PER_SEC;
+	u32 ms = READ_ONCE(sysctl->heartbeat_interval_secs) * MSEC_PER_SEC;
 
 	return msecs_to_jiffies(ms / 2 + get_random_u32() % ms);
 }
@@ -278,7 +265,7 @@ static void rds_path_arm_heartbeat(struct rds_path *path)
 
 	ep->probed = false;
 	if (ep->heartbeat)
-		rds_path_arm(path, rds_heartbeat_delay());
+		rds_path_arm(path, rds_heartbeat_delay(&rds_path_conn(path)->rn->sysctl));
 }
 
 /* The device would tell of a machine that is gone when something is sent to it; here it is asked by itself, and also finds a
@@ -286,7 +273,7 @@ static void rds_path_arm_heartbeat(struct rds_path *path)
  */
 static void rds_path_probe(struct rds_path *path)
 {
-	unsigned int timeout = min(READ_ONCE(conn_heartbeat_timeout_secs), RDS_HEARTBEAT_TIMEOUT_MAX);
+	int timeout = READ_ONCE(rds_path_conn(path)->rn->sysctl.heartbeat_timeout_secs);
 	struct rds_ep *ep = path->ep;
 
 	if (!ep->heartbeat)

@@ -213,7 +213,7 @@ static int rds_send_find_conn(struct rds_send *s)
 		key.tos = READ_ONCE(rs->tos);
 	conn = rds_send_cached_conn(rs, &key);
 	if (!conn) {
-		conn = rds_conn_get_or_create(rs->rn, &key);
+		conn = rds_conn_get_or_create(rs->rn, &key, RDS_CONN_BY_SENDER);
 		if (IS_ERR(conn))
 			return PTR_ERR(conn);
 		spin_lock_bh(&rs->peer_lock);

@@ -16,6 +16,8 @@ MODULE_PARM_DESC(ib_srq_size, "Default of sysctl net.rds.ib.max_recv_wr: receive
 
 static const int rds_delay_limit = 3600 * 1000;
 static const int rds_unsignaled_limit = 64;
+static const int rds_heartbeat_interval_limit = 600;
+static const int rds_heartbeat_timeout_limit = 60;
 
 /* The value's place in a table for all namespaces is an offset, kept in data until the copy is made. */
 #define RDS_PLACE(field)	((void *)offsetof(struct rds_sysctl, field))
@@ -36,8 +38,8 @@ static const int rds_unsignaled_limit = 64;
 	.proc_handler	= proc_doulongvec_minmax,			\
 }
 
-/* The first two bound each other; the limits begin behind ping_enable. */
-enum { RDS_MIN_DELAY, RDS_MAX_DELAY, RDS_FIRST_LIMIT = 5 };
+/* The first two bound each other; the limits begin behind the heartbeats. */
+enum { RDS_MIN_DELAY, RDS_MAX_DELAY, RDS_FIRST_LIMIT = 7 };
 
 static const struct ctl_table rds_core_table[] = {
 	RDS_INT("reconnect_min_delay_ms", reconnect_min_delay_ms, SYSCTL_ONE, NULL),
@@ -45,6 +47,10 @@ static const struct ctl_table rds_core_table[] = {
 	RDS_INT("max_unacked_packets", max_unacked_packets, SYSCTL_ZERO, SYSCTL_INT_MAX),
 	RDS_INT("max_unacked_bytes", max_unacked_bytes, SYSCTL_ZERO, SYSCTL_INT_MAX),
 	RDS_INT("ping_enable", ping_enable, SYSCTL_ZERO, SYSCTL_ONE),
+	RDS_INT("conn_heartbeat_interval_secs", heartbeat_interval_secs, SYSCTL_ONE,
+		&rds_heartbeat_interval_limit),
+	RDS_INT("conn_heartbeat_timeout_secs", heartbeat_timeout_secs, SYSCTL_ZERO,
+		&rds_heartbeat_timeout_limit),
 
 	RDS_INT("max_sockets", max_sockets, SYSCTL_ZERO, SYSCTL_INT_MAX),
 	RDS_INT("max_connections", max_connections, SYSCTL_ZERO, SYSCTL_INT_MAX),
@@ -75,6 +81,8 @@ static void rds_sysctl_set_defaults(struct rds_sysctl *s)
 	s->max_unacked_packets = 8;
 	s->max_unacked_bytes = 16 << 20;
 	s->ping_enable = 1;
+	s->heartbeat_interval_secs = 60;
+	s->heartbeat_timeout_secs = 10;
 	s->ib_max_send_wr = 32;
 	s->ib_max_recv_wr = max(ib_srq_size, 1);
 	s->ib_max_unsignaled_wr = 8;

@@ -13,6 +13,8 @@ struct rds_sysctl {
 	int		max_unacked_packets;
 	int		max_unacked_bytes;
 	int		ping_enable;
+	int		heartbeat_interval_secs;
+	int		heartbeat_timeout_secs;	/* 0: nobody is asked */
 	int		ib_max_send_wr;
 	int		ib_max_recv_wr;
 	int		ib_max_unsignaled_wr;

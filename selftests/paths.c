@@ -2,6 +2,7 @@
 /* RDS_INFO_PATHS: what happened to each connection.  RDS_CONN_RESET: an administrator ends one. */
 #include <limits.h>
 #include "info_list.h"
+#include "sysctl.h"
 
 /* Any of these may have been connected by an earlier test: what is looked at is what changes. */
 FIXTURE(paths) {
@@ -229,33 +230,26 @@ TEST_F_TIMEOUT(paths, reset_all_of_a_source, RDS_SLOW_TEST)
 
 /* --- heartbeats --------------------------------------------------------- */
 
-static void swap_param(struct __test_metadata *_metadata, const char *name, unsigned int *value)
+static void swap_sysctl(struct __test_metadata *_metadata, const char *name, long *value)
 {
-	unsigned int old;
-	char path[128];
-	FILE *f;
+	long old = sysctl_get(name);
 
-	snprintf(path, sizeof(path), "/sys/module/rds_sockets/parameters/%s", name);
-	f = fopen(path, "r+");
-	ASSERT_NE(NULL, f);
-	ASSERT_EQ(1, fscanf(f, "%u", &old));
-	rewind(f);
-	fprintf(f, "%u", *value);
-	ASSERT_EQ(0, fclose(f));
+	ASSERT_GE(old, 0);
+	ASSERT_EQ(0, sysctl_set(name, *value));
 	*value = old;
 }
 
 /* Two of us ask each other for signs of life, and get them: an idle connection stays. */
 TEST_F_TIMEOUT(paths, heartbeats_keep_a_connection, RDS_SLOW_TEST)
 {
-	unsigned int interval = 1, timeout = 60;
+	long interval = 1, timeout = 60;
 	int64_t end = now_ms() + RDS_WAIT_MS;
 	uint64_t sent, got;
 
 	if (!bed_is_rxe(variant->bed))
 		return;	/* both ends are here */
-	swap_param(_metadata, "conn_heartbeat_interval_secs", &interval);
-	swap_param(_metadata, "conn_heartbeat_timeout_secs", &timeout);
+	swap_sysctl(_metadata, "conn_heartbeat_interval_secs", &interval);
+	swap_sysctl(_metadata, "conn_heartbeat_timeout_secs", &timeout);
 	/* the interval counts from the next connect */
 	ASSERT_EQ(0, reset(self->p.tx, &self->p.tx_addr, &self->p.rx_addr));
 	pass_message(_metadata, self, 3);
@@ -265,8 +259,8 @@ TEST_F_TIMEOUT(paths, heartbeats_keep_a_connection, RDS_SLOW_TEST)
 		nap();
 	EXPECT_GE(counter(self->p.tx, "ib_hb_pong_received"), got + 5);
 	EXPECT_GE(counter(self->p.tx, "ib_hb_ping_sent"), sent + 5);
-	swap_param(_metadata, "conn_heartbeat_interval_secs", &interval);
-	swap_param(_metadata, "conn_heartbeat_timeout_secs", &timeout);
+	swap_sysctl(_metadata, "conn_heartbeat_interval_secs", &interval);
+	swap_sysctl(_metadata, "conn_heartbeat_timeout_secs", &timeout);
 	ASSERT_EQ(1, my_path(self, variant->bed));
 	EXPECT_EQ(NULL, find_drop(&self->path, "heartbeat"));
 	EXPECT_EQ(RDS_INFO_PATH_UP, self->path.state);

@@ -19,6 +19,8 @@ static const struct knob knobs[] = {
 	{ "max_unacked_packets", 8, 0, INT32_MAX, false },
 	{ "max_unacked_bytes", 16777216, 0, INT32_MAX, false },
 	{ "ping_enable", 1, 0, 1, false },
+	{ "conn_heartbeat_interval_secs", 60, 1, 600, false },
+	{ "conn_heartbeat_timeout_secs", 10, 0, 60, false },
 	{ "ib/max_send_wr", 32, 1, INT32_MAX, false },
 	{ "ib/max_recv_wr", 512, 1, INT32_MAX, false },
 	{ "ib/max_unsignaled_wr", 8, 1, 64, false },

@@ -35,7 +35,7 @@ static void find(void *data)
 		.trans	= &fake_transport,
 	};
 
-	finding->conn = rds_conn_get_or_create(finding->rn, &key);
+	finding->conn = rds_conn_get_or_create(finding->rn, &key, RDS_CONN_BY_SENDER);
 }
 
 #define FINDERS	6
@@ -78,7 +78,7 @@ static void conn_dropped_by_address(struct kunit *test)
 
 static struct rds_conn *get_conn(struct kunit *test, const struct rds_conn_key *key)
 {
-	struct rds_conn *conn = rds_conn_get_or_create(fixture(test)->rn, key);
+	struct rds_conn *conn = rds_conn_get_or_create(fixture(test)->rn, key, RDS_CONN_BY_SENDER);
 
 	KUNIT_ASSERT_FALSE(test, IS_ERR(conn));
 	rds_conn_put(conn);	/* the table has it */
@@ -155,6 +155,45 @@ static void conn_loopback_is_not_dropped(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, conn->path.history.drop_count, 0);
 }
 
+/* Connection @n of a test, asked for by @side. */
+static int ask_for(struct kunit *test, u8 n, enum rds_conn_side side)
+{
+	struct rds_conn_key key = {
+		.laddr	= fake_addr(1),
+		.faddr	= fake_addr(n),
+		.trans	= &fake_transport,
+	};
+	struct rds_conn *conn = rds_conn_get_or_create(fixture(test)->rn, &key, side);
+
+	if (IS_ERR(conn))
+		return PTR_ERR(conn);
+	rds_conn_put(conn);
+	return 0;
+}
+
+/* Peers cannot take the last ones, however many were made by whom. */
+static void conn_limits(struct kunit *test)
+{
+	u8 n;
+
+	fixture(test)->rn->sysctl.max_connections = 9;
+	for (n = 2; n < 9; n++)
+		KUNIT_EXPECT_EQ(test, ask_for(test, n, n % 2 ? RDS_CONN_BY_PEER : RDS_CONN_BY_SENDER), 0);
+	KUNIT_EXPECT_EQ(test, ask_for(test, 20, RDS_CONN_BY_PEER), -EUSERS);
+	KUNIT_EXPECT_EQ(test, fixture_stat(test, limit_connections), 0);
+	KUNIT_EXPECT_EQ(test, ask_for(test, 20, RDS_CONN_BY_SENDER), 0);
+	KUNIT_EXPECT_EQ(test, ask_for(test, 21, RDS_CONN_BY_SENDER), 0);
+	KUNIT_EXPECT_EQ(test, ask_for(test, 22, RDS_CONN_BY_SENDER), -ENOMEM);
+	KUNIT_EXPECT_EQ(test, fixture_stat(test, limit_connections), 1);
+	KUNIT_EXPECT_EQ(test, ask_for(test, 22, RDS_CONN_BY_PEER), -EUSERS);
+	/* those that are there */
+	KUNIT_EXPECT_EQ(test, ask_for(test, 21, RDS_CONN_BY_PEER), 0);
+
+	fixture(test)->rn->sysctl.max_connections = 0;
+	KUNIT_EXPECT_EQ(test, ask_for(test, 22, RDS_CONN_BY_SENDER), -ENOMEM);
+	KUNIT_EXPECT_EQ(test, ask_for(test, 22, RDS_CONN_BY_PEER), -EUSERS);
+}
+
 static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(conn_is_one),
 	KUNIT_CASE(conn_made_at_once),
@@ -162,6 +201,7 @@ static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(conn_dropped_by_tos),
 	KUNIT_CASE(conn_of_a_tos),
 	KUNIT_CASE(conn_loopback_is_not_dropped),
+	KUNIT_CASE(conn_limits),
 	{}
 };
 

@@ -152,7 +152,7 @@ struct rds_conn *fixture_conn(struct kunit *test, u8 from, u8 to)
 	struct rds_conn *conn;
 
 	KUNIT_ASSERT_LT(test, f->nr_conns, FIXTURE_MAX);
-	conn = rds_conn_get_or_create(f->rn, &key);
+	conn = rds_conn_get_or_create(f->rn, &key, RDS_CONN_BY_SENDER);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(conn));
 	f->conns[f->nr_conns++] = conn;
 	return conn;

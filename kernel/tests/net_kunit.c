@@ -111,9 +111,9 @@ static void net_dying_makes_no_connection(struct kunit *test)
 	};
 
 	rn->dying = true;
-	KUNIT_EXPECT_EQ(test, PTR_ERR(rds_conn_get_or_create(rn, &key)), -ENETDOWN);
+	KUNIT_EXPECT_EQ(test, PTR_ERR(rds_conn_get_or_create(rn, &key, RDS_CONN_BY_SENDER)), -ENETDOWN);
 	key.trans = &rds_loop_transport;
-	KUNIT_EXPECT_EQ(test, PTR_ERR(rds_conn_get_or_create(rn, &key)), -ENETDOWN);
+	KUNIT_EXPECT_EQ(test, PTR_ERR(rds_conn_get_or_create(rn, &key, RDS_CONN_BY_SENDER)), -ENETDOWN);
 	rn->dying = false;
 	KUNIT_EXPECT_EQ(test, atomic64_read(&rn->nr_conns), 0);
 }

@@ -331,14 +331,14 @@ TEST_F_TIMEOUT(hostile, connections_are_limited, TIMEOUT)
 
 	ASSERT_EQ(0, hello(self, &self->peer));
 	give_up(self);
-	old = ask_for(self, "param ib_max_conns 1");
+	old = ask_for(self, "sysctl max_connections 1");
 	ASSERT_GT(old, 0);
 	for (priv.tos = 1; priv.tos < 4; priv.tos++)
 		is_refused(_metadata, self, "ib_refused_limit", bytes, priv_pack(&priv, bytes));
 	EXPECT_EQ(before + 3, count_of(self, "ib_refused_limit"));
 	/* those that exist go on */
 	EXPECT_EQ(0, hello(self, &self->peer));
-	EXPECT_EQ(1, ask_for(self, "param ib_max_conns %lld", old));
+	EXPECT_EQ(1, ask_for(self, "sysctl max_connections %lld", old));
 }
 
 TEST_HARNESS_MAIN

@@ -301,22 +301,22 @@ TEST_F_TIMEOUT(hostile, gives_no_sign_of_life, TIMEOUT)
 {
 	long long before = count_of(self, "drop_heartbeat"), interval, timeout;
 
-	interval = ask_for(self, "param conn_heartbeat_interval_secs 1");
-	timeout = ask_for(self, "param conn_heartbeat_timeout_secs 3");
+	interval = ask_for(self, "sysctl conn_heartbeat_interval_secs 1");
+	timeout = ask_for(self, "sysctl conn_heartbeat_timeout_secs 3");
 	self->peer.caps = CAP_HEARTBEAT;
 	ASSERT_EQ(0, hello(self, &self->peer));
 	EXPECT_EQ(0, take_beat(&self->peer, FLAG_PING));
 	EXPECT_COUNTED("drop_heartbeat", before);
 	peer_close(&self->peer);
 	/* one that answers is asked again; it may take its time */
-	EXPECT_EQ(3, ask_for(self, "param conn_heartbeat_timeout_secs 60"));
+	EXPECT_EQ(3, ask_for(self, "sysctl conn_heartbeat_timeout_secs 60"));
 	ASSERT_EQ(0, hello(self, &self->peer));
 	EXPECT_EQ(0, take_beat(&self->peer, FLAG_PING));
 	EXPECT_EQ(0, send_beat(&self->peer, FLAG_PONG));
 	EXPECT_EQ(0, take_beat(&self->peer, FLAG_PING));
 	EXPECT_EQ(0, send_beat(&self->peer, FLAG_PONG));
-	EXPECT_EQ(60, ask_for(self, "param conn_heartbeat_timeout_secs %lld", timeout));
-	EXPECT_EQ(1, ask_for(self, "param conn_heartbeat_interval_secs %lld", interval));
+	EXPECT_EQ(60, ask_for(self, "sysctl conn_heartbeat_timeout_secs %lld", timeout));
+	EXPECT_EQ(1, ask_for(self, "sysctl conn_heartbeat_interval_secs %lld", interval));
 	ASSERT_EQ(0, exchange(self, &self->peer, self->sock, TARGET_PORT));
 }
 

@@ -207,11 +207,8 @@ class Desk:
             file.write(value)
         return old,
 
-    def do_param(self, name, value):
-        """Set a parameter of the module; what it was."""
-        return self.replace(f"/sys/module/rds_sockets/parameters/{name}", value)
-
     def do_sysctl(self, name, value):
+        """Set one of the module's sysctls; what it was."""
         return self.replace(f"/proc/sys/net/rds/{name}", value)
 
 
