@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
-# Debian's qperf, a program that knows nothing of us, measures RDS between two machines, with either side asking. Its numbers must
-# be some, whatever they are; our counters must have moved.
+# Debian's qperf, a program that knows nothing of us, measures RDS between two machines: our module on both, and ours and the
+# distribution's, with either side asking. Its numbers must be some, whatever they are; our counters must have moved.
 # The clients of vm/clients ask the other machine, too.
 #
 # kernels: stock
 # modules: ours ours
+# modules: ours stock
 # timeout: 400
 . /rds/selftests/lib.sh
 . /rds/selftests/vm2/lib.sh
