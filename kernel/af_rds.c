@@ -317,9 +317,16 @@ static struct proto rds_proto = {
 	.obj_size	= sizeof(struct rds_sock),
 };
 
+static void rds_sock_destruct(struct sock *sk)
+{
+	put_pid(rds_sk(sk)->creator);
+}
+
 static void rds_sock_init(struct rds_sock *rs, struct net *net)
 {
 	rs->rn = rds_net(net);
+	rs->creator = get_pid(task_tgid(current));
+	rs->sk.sk_destruct = rds_sock_destruct;
 	spin_lock_init(&rs->peer_lock);
 	spin_lock_init(&rs->snd_lock);
 	spin_lock_init(&rs->rcv_lock);

@@ -43,6 +43,7 @@ const struct rds_transport rds_ib_transport = {
 	.name		= "infiniband",
 	.type		= RDS_TRANS_IB,
 	.domain_get	= rds_ib_domain_get,
+	.domain_for_each = rds_ib_dev_for_each,
 	.domain_release	= rds_ib_dev_free,
 	.connect	= rds_ib_connect,
 	.accept		= rds_ib_accept,

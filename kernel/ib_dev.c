@@ -4,6 +4,7 @@
 #include <linux/slab.h>
 #include "ib_ep.h"
 #include "ib_qp.h"
+#include "net.h"
 
 /* How long anything that the device does by itself may take. */
 #define RDS_IB_DEV_TIMEOUT	(5 * HZ)
@@ -30,6 +31,18 @@ struct rds_ib_device *rds_ib_dev_find(struct ib_device *ibdev)
 	}
 	spin_unlock(&rds_ib_devices_lock);
 	return found;
+}
+
+void rds_ib_dev_for_each(struct rds_net *rn, rds_domain_fn fn, void *arg)
+{
+	struct rds_ib_device *dev;
+
+	spin_lock(&rds_ib_devices_lock);
+	list_for_each_entry(dev, &rds_ib_devices, item) {
+		if (rdma_dev_access_netns(dev->ibdev, rn->net))
+			fn(&dev->domain, dev_name(&dev->ibdev->dev), arg);
+	}
+	spin_unlock(&rds_ib_devices_lock);
 }
 
 void rds_ib_dev_free(struct rds_domain *domain)

@@ -58,6 +58,7 @@ extern const struct rds_transport rds_ib_transport;
 
 /* The live device that uses @ibdev, with a reference to its domain, or NULL. */
 struct rds_ib_device *rds_ib_dev_find(struct ib_device *ibdev);
+void rds_ib_dev_for_each(struct rds_net *rn, rds_domain_fn fn, void *arg);
 void rds_ib_dev_free(struct rds_domain *domain);
 
 /* @ep begins to use @ibdev, until detach: ep->dev is set.  -ENODEV if it is not, or no longer, ours. */

@@ -338,11 +338,14 @@ static int rds_info_recv_msgs(struct rds_info *info)
 
 /* Sockets */
 
-static void rds_info_sock6(struct rds6_info_socket *to, struct rds_sock *rs)
+static void rds_info_sock6(struct rds6_info_socket_ext *to, struct rds_sock *rs)
 {
 	to->sndbuf = rds_sndbuf(rs);
 	to->rcvbuf = rds_rcvbuf(rs);
 	to->inum = sock_i_ino(&rs->sk);
+	to->pid = pid_vnr(rs->creator);
+	to->cong = READ_ONCE(rs->congested);
+	to->pinned = atomic64_read(&rs->pinned);
 	if (rds_sock_trans(rs)) {
 		to->bound_addr = rs->bound.addr;
 		to->bound_port = rs->bound.port;
@@ -353,9 +356,9 @@ static void rds_info_sock6(struct rds6_info_socket *to, struct rds_sock *rs)
 	spin_unlock_bh(&rs->peer_lock);
 }
 
-static void rds_info_sock4(struct rds_info_socket *to, struct rds_sock *rs)
+static void rds_info_sock4(struct rds_info_socket_ext *to, struct rds_sock *rs)
 {
-	struct rds6_info_socket from = {};
+	struct rds6_info_socket_ext from = {};
 
 	rds_info_sock6(&from, rs);
 	to->sndbuf = from.sndbuf;
@@ -365,6 +368,9 @@ static void rds_info_sock4(struct rds_info_socket *to, struct rds_sock *rs)
 	to->bound_port = from.bound_port;
 	to->connected_addr = rds_info_v4(&from.connected_addr);
 	to->connected_port = from.connected_port;
+	to->pid = from.pid;
+	to->cong = from.cong;
+	to->pinned = from.pinned;
 }
 
 static void rds_info_sock(struct rds_sock *rs, void *arg)
@@ -387,6 +393,26 @@ static int rds_info_socks(struct rds_info *info)
 	return rds_sock_for_each(info->rn, rds_info_sock, info);
 }
 
+/* Devices */
+
+static void rds_info_device(struct rds_domain *domain, const char *name, void *arg)
+{
+	struct rds_info_device *to = rds_info_next(arg);
+
+	if (!to)
+		return;
+	strscpy((char *)to->name, name, sizeof(to->name));
+	strscpy((char *)to->transport, domain->trans->name, sizeof(to->transport));
+	to->regions = atomic64_read(&domain->nr_mrs);
+	to->pinned = atomic64_read(&domain->pinned);
+}
+
+static int rds_info_devices(struct rds_info *info)
+{
+	rds_transport_for_each_domain(info->rn, rds_info_device, info);
+	return 0;
+}
+
 /* The protocol */
 
 static const struct rds_info_list rds_info_lists[] = {
@@ -396,7 +422,7 @@ static const struct rds_info_list rds_info_lists[] = {
 	{ RDS_INFO_RETRANS_MESSAGES, sizeof(struct rds_info_message), .sent = true,
 	  .walk = rds_info_send_msgs },
 	{ RDS_INFO_RECV_MESSAGES, sizeof(struct rds_info_message), .walk = rds_info_recv_msgs },
-	{ RDS_INFO_SOCKETS, sizeof(struct rds_info_socket), .walk = rds_info_socks },
+	{ RDS_INFO_SOCKETS, sizeof(struct rds_info_socket_ext), .walk = rds_info_socks },
 	{ RDS_INFO_IB_CONNECTIONS, sizeof(struct rds_info_rdma_connection),
 	  .walk = rds_info_rdma_conns },
 	{ RDS6_INFO_CONNECTIONS, sizeof(struct rds6_info_connection_tos), .v6 = true,
@@ -407,10 +433,12 @@ static const struct rds_info_list rds_info_lists[] = {
 	  .walk = rds_info_send_msgs },
 	{ RDS6_INFO_RECV_MESSAGES, sizeof(struct rds6_info_message), .v6 = true,
 	  .walk = rds_info_recv_msgs },
-	{ RDS6_INFO_SOCKETS, sizeof(struct rds6_info_socket), .v6 = true, .walk = rds_info_socks },
+	{ RDS6_INFO_SOCKETS, sizeof(struct rds6_info_socket_ext), .v6 = true,
+	  .walk = rds_info_socks },
 	{ RDS6_INFO_IB_CONNECTIONS, sizeof(struct rds6_info_rdma_connection), .v6 = true,
 	  .walk = rds_info_rdma_conns },
 	{ RDS_INFO_PATHS, sizeof(struct rds_info_path), .v6 = true, .walk = rds_info_paths },
+	{ RDS_INFO_DEVICES, sizeof(struct rds_info_device), .walk = rds_info_devices },
 };
 
 static const struct rds_info_list *rds_info_find(int optname)

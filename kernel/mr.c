@@ -91,6 +91,7 @@ static void rds_mr_revoke(struct rds_mr *mr)
 	struct rds_domain *domain = mr->key.domain;
 
 	domain->trans->mr_unregister(domain, mr);
+	atomic64_dec(&domain->nr_mrs);
 	if (!atomic_dec_and_test(&mr->copies))
 		wait_for_completion(&mr->idle);
 	rds_pin_release(&mr->pin);
@@ -112,12 +113,13 @@ static void rds_mr_work(struct work_struct *work)
 
 static int rds_mr_pin(struct rds_mr *mr, const struct rds_get_mr_args *args, u32 pages)
 {
+	struct rds_domain *domain = mr->key.domain;
 	int err;
 
-	err = rds_pin_user(&mr->pin, mr->rs, &args->vec, 1, pages, true, true);
+	err = rds_pin_user(&mr->pin, mr->rs, domain, &args->vec, 1, pages, true, true);
 	/* a mapping that its owner cannot write to can still be read from, unless asked for more */
 	if (err == -EFAULT && !(args->flags & RDS_RDMA_READWRITE))
-		err = rds_pin_user(&mr->pin, mr->rs, &args->vec, 1, pages, false, true);
+		err = rds_pin_user(&mr->pin, mr->rs, domain, &args->vec, 1, pages, false, true);
 	return err;
 }
 
@@ -216,6 +218,7 @@ static struct rds_mr *rds_mr_register(struct rds_sock *rs, const struct rds_get_
 	err = domain->trans->mr_register(domain, mr);
 	if (err)
 		goto unpin;
+	atomic64_inc(&domain->nr_mrs);
 	return mr;
 
 unpin:

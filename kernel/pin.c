@@ -12,6 +12,7 @@
 #include "net.h"
 #include "sock.h"
 #include "stats.h"
+#include "transport.h"
 
 static bool rds_pin_charge_process(struct mm_struct *mm, unsigned int pages)
 {
@@ -86,8 +87,32 @@ static void rds_pin_unpin(struct rds_pin *pin)
 		unpin_user_pages(pin->pages, pin->nr_pages);
 }
 
-int rds_pin_user(struct rds_pin *pin, struct rds_sock *rs, const struct rds_iovec *iov,
-		 unsigned int nr, unsigned int pages, bool writable, bool longterm)
+/* What devices have is only told: it is no limit. */
+static void rds_pin_account(struct rds_pin *pin, struct rds_domain *domain)
+{
+	u64 bytes = (u64)pin->nr_pages << PAGE_SHIFT;
+
+	rds_stat_add(pin->rs->rn, pinned_bytes, bytes);
+	if (!domain)
+		return;
+	pin->domain = rds_domain_get(domain);
+	atomic64_add(bytes, &domain->pinned);
+}
+
+static void rds_pin_unaccount(struct rds_pin *pin)
+{
+	u64 bytes = (u64)pin->nr_pages << PAGE_SHIFT;
+
+	rds_stat_add(pin->rs->rn, unpinned_bytes, bytes);
+	if (!pin->domain)
+		return;
+	atomic64_sub(bytes, &pin->domain->pinned);
+	rds_domain_put(pin->domain);
+}
+
+int rds_pin_user(struct rds_pin *pin, struct rds_sock *rs, struct rds_domain *domain,
+		 const struct rds_iovec *iov, unsigned int nr, unsigned int pages, bool writable,
+		 bool longterm)
 {
 	unsigned int gup = (writable ? FOLL_WRITE : 0) | (longterm ? FOLL_LONGTERM : 0);
 	struct scatterlist *sg;
@@ -115,7 +140,7 @@ int rds_pin_user(struct rds_pin *pin, struct rds_sock *rs, const struct rds_iove
 	}
 	pin->mm = current->mm;
 	mmgrab(pin->mm);
-	rds_stat_add(rs->rn, pinned_bytes, (u64)pages << PAGE_SHIFT);
+	rds_pin_account(pin, domain);
 	return 0;
 
 unpin:
@@ -138,7 +163,7 @@ void rds_pin_release(struct rds_pin *pin)
 	sg_free_table(&pin->sgt);
 	kvfree(pin->pages);
 	rds_pin_uncharge(pin->rs, pin->mm, pin->nr_pages);
-	rds_stat_add(pin->rs->rn, unpinned_bytes, (u64)pin->nr_pages << PAGE_SHIFT);
+	rds_pin_unaccount(pin);
 	mmdrop(pin->mm);
 	memset(pin, 0, sizeof(*pin));
 }

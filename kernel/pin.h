@@ -8,11 +8,13 @@
 #include "rds_uapi.h"
 
 struct mm_struct;
+struct rds_domain;
 struct rds_sock;
 
 /* Zeroed: nothing pinned. */
 struct rds_pin {
 	struct rds_sock	*rs;		/* for whom; held by whoever has the pages pinned */
+	struct rds_domain *domain;	/* on whose account; NULL, or with a reference */
 	struct mm_struct *mm;		/* who is charged; holds mmgrab() */
 	struct page	**pages;
 	unsigned int	nr_pages;	/* pinned and charged */
@@ -22,14 +24,15 @@ struct rds_pin {
 
 /* Pin the current process's @nr ranges @iov, which together touch @pages pages and have been
  * checked (cmsg.h).  @writable: the device writes into them.  @longterm: for as long as the
- * user likes, not for one operation.
+ * user likes, not for one operation.  @domain: whose device will use them; NULL: none is known.
  *
  * Sleeps; no lock may be held.  Returns 0, or with nothing pinned or charged:
  * -ENOMEM (the memlock limit, one of the socket or its namespace, or no memory), -EFAULT (not mapped, or not with this access),
  * -EOPNOTSUPP (the kernel forbids a long-term pin of this mapping).
  */
-int rds_pin_user(struct rds_pin *pin, struct rds_sock *rs, const struct rds_iovec *iov,
-		 unsigned int nr, unsigned int pages, bool writable, bool longterm);
+int rds_pin_user(struct rds_pin *pin, struct rds_sock *rs, struct rds_domain *domain,
+		 const struct rds_iovec *iov, unsigned int nr, unsigned int pages, bool writable,
+		 bool longterm);
 
 /* Release and uncharge.  Sleeps if the pages are writable, else any context.  Nothing happens if
  * nothing is pinned.

@@ -433,14 +433,19 @@ static int rds_send_wait_room(struct rds_send *s)
 static int rds_send_pin_op(struct rds_send *s, struct rds_op *op)
 {
 	const struct rds_iovec word = { .addr = s->req.atomic.local_addr, .bytes = sizeof(u64) };
+	struct rds_domain *domain = rds_sock_domain(s->rs);
 	bool writable = op->kind != RDS_OP_WRITE;
 	int err;
 
+	/* the device is away, and may come back before the operation's turn */
+	if (IS_ERR(domain))
+		domain = NULL;
 	if (op->kind == RDS_OP_ATOMIC)
-		err = rds_pin_user(&op->pin, s->rs, &word, 1, 1, writable, false);
+		err = rds_pin_user(&op->pin, s->rs, domain, &word, 1, 1, writable, false);
 	else
-		err = rds_pin_user(&op->pin, s->rs, s->iov, s->req.rdma.nr_local, s->op_pages,
-				   writable, false);
+		err = rds_pin_user(&op->pin, s->rs, domain, s->iov, s->req.rdma.nr_local,
+				   s->op_pages, writable, false);
+	rds_domain_put(domain);
 	if (err)
 		return err;
 	atomic_inc(&s->msg->parts);

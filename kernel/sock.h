@@ -70,6 +70,7 @@ struct rds_sock {
 	atomic64_t		nr_mrs;		/* on either list, or on their way there */
 	atomic64_t		pinned;		/* bytes, in whole pages, of regions and operations */
 
+	struct pid		*creator;	/* the process */
 	bool			recverr;
 	bool			inq;		/* SO_RDS_INQ */
 	struct rds_rx_trace_so	rx_trace;	/* SO_RDS_MSG_RXPATH_LATENCY; 4 bytes, read and written at once */

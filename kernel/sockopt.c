@@ -297,7 +297,8 @@ int rds_getsockopt(struct socket *sock, int level, int optname, char __user *opt
 
 	if (level != SOL_RDS)
 		return -ENOPROTOOPT;
-	if ((optname >= RDS_INFO_FIRST && optname <= RDS_INFO_LAST) || optname == RDS_INFO_PATHS)
+	if ((optname >= RDS_INFO_FIRST && optname <= RDS_INFO_LAST) ||
+	    optname == RDS_INFO_PATHS || optname == RDS_INFO_DEVICES)
 		return rds_info_get(rs->rn, optname, optval, optlen);
 	switch (optname) {
 	case RDS_RECVERR:

@@ -19,6 +19,12 @@ void rds_transport_unregister(const struct rds_transport *trans)
 		rds_fabric = NULL;
 }
 
+void rds_transport_for_each_domain(struct rds_net *rn, rds_domain_fn fn, void *arg)
+{
+	if (rds_fabric && rds_fabric->domain_for_each)
+		rds_fabric->domain_for_each(rn, fn, arg);
+}
+
 struct rds_domain *rds_transport_find(struct rds_net *rn, const struct in6_addr *addr, u32 scope)
 {
 	struct rds_domain *domain;

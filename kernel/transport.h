@@ -5,6 +5,7 @@
 #ifndef RDS_TRANSPORT_H
 #define RDS_TRANSPORT_H
 
+#include <linux/atomic.h>
 #include <linux/refcount.h>
 #include <linux/types.h>
 
@@ -26,7 +27,11 @@ struct rds_domain {
 	refcount_t			ref;
 	bool				dead;		/* the device is gone: registers nothing more */
 	bool				atomics;	/* remote atomics work */
+	atomic64_t			nr_mrs;		/* registered */
+	atomic64_t			pinned;		/* bytes, in whole pages, for its sockets */
 };
+
+typedef void (*rds_domain_fn)(struct rds_domain *domain, const char *name, void *arg);
 
 struct rds_transport {
 	const char	*name;		/* as in the info records, under 15 characters */
@@ -40,6 +45,8 @@ struct rds_transport {
 	struct rds_domain *(*domain_get)(struct rds_net *rn, const struct in6_addr *addr, u32 scope);
 	/* The last reference.  Any context. */
 	void (*domain_release)(struct rds_domain *domain);
+	/* Call @fn, which does not sleep, for each device that @rn may use.  NULL: there are no devices. */
+	void (*domain_for_each)(struct rds_net *rn, rds_domain_fn fn, void *arg);
 
 	/* Called by the path's worker alone, sleeping.
 	 *
@@ -111,6 +118,8 @@ static inline void rds_domain_put(struct rds_domain *domain)
  * that owns it.  Returns its domain with a reference, or ERR_PTR(-EADDRNOTAVAIL), ERR_PTR(-ENOMEM).  Sleeps.
  */
 struct rds_domain *rds_transport_find(struct rds_net *rn, const struct in6_addr *addr, u32 scope);
+/* Call @fn, which does not sleep, for each device of any transport that @rn may use. */
+void rds_transport_for_each_domain(struct rds_net *rn, rds_domain_fn fn, void *arg);
 /* The transport that SO_RDS_TRANSPORT calls @type, NULL if it is not there.  Loopback cannot be asked for. */
 const struct rds_transport *rds_transport_by_type(int type);
 

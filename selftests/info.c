@@ -36,7 +36,7 @@ static ino_t inode(int fd)
 
 TEST_F_TIMEOUT(info, abi12_sockets6, RDS_SLOW_TEST)
 {
-	struct rds6_info_socket *s, *tx = NULL;
+	struct rds6_info_socket_ext *s, *tx = NULL;
 	int unbound = rds_socket(), n = 0;
 
 	ASSERT_EQ(0, rds_connect(self->p.tx, &self->p.rx_addr));
@@ -57,13 +57,16 @@ TEST_F_TIMEOUT(info, abi12_sockets6, RDS_SLOW_TEST)
 	EXPECT_EQ(self->p.rx_addr.in.sin_port, tx->connected_port);
 	EXPECT_EQ(30000, tx->sndbuf);
 	EXPECT_EQ(40000, tx->rcvbuf);
+	EXPECT_EQ(getpid(), tx->pid);
+	EXPECT_EQ(0, tx->cong);
+	EXPECT_EQ(0, tx->pinned);
 	close(unbound);
 }
 
 TEST_F_TIMEOUT(info, abi12_sockets4, RDS_SLOW_TEST)
 {
 	int unbound = rds_socket(), n = 0, others = 0;
-	struct rds_info_socket *s;
+	struct rds_info_socket_ext *s;
 
 	list_read(self->p.rx, RDS_INFO_SOCKETS, &self->l);
 	EXPECT_EQ(sizeof(*s), self->l.stride);
@@ -80,6 +83,64 @@ TEST_F_TIMEOUT(info, abi12_sockets4, RDS_SLOW_TEST)
 	EXPECT_EQ(is_v4(&self->p.tx_addr), n);
 	EXPECT_EQ(0, others);
 	close(unbound);
+}
+
+/* --- what is pinned --- */
+
+static uint64_t pinned_by_socket(struct __test_metadata *_metadata, FIXTURE_DATA(info) *self, int fd)
+{
+	struct rds6_info_socket_ext *s;
+
+	ASSERT_GE(list_read(fd, RDS6_INFO_SOCKETS, &self->l), 2) {
+		return 0;
+	}
+	for_each_record(s, self->l)
+		if (s->inum == inode(fd))
+			return s->pinned;
+	return UINT64_MAX;
+}
+
+static struct rds_info_device all_devices(struct __test_metadata *_metadata, FIXTURE_DATA(info) *self)
+{
+	struct rds_info_device *dev, sum = {};
+
+	ASSERT_GE(list_read(self->p.rx, RDS_INFO_DEVICES, &self->l), 1) {
+		return sum;
+	}
+	EXPECT_EQ(sizeof(*dev), self->l.stride);
+	for_each_record(dev, self->l) {
+		EXPECT_STREQ("infiniband", (char *)dev->transport);
+		EXPECT_NE('\0', dev->name[0]);
+		sum.regions += dev->regions;
+		sum.pinned += dev->pinned;
+	}
+	return sum;
+}
+
+/* Of sockets and of devices; keys of loopback are on no device. */
+TEST_F_TIMEOUT(info, abi12_better_pinned_bytes, RDS_SLOW_TEST)
+{
+	bool on_device = bed_is_rxe(variant->bed);
+	uint64_t bytes = 3 * page_size(), base;
+	struct rds_info_device before, with;
+	rds_rdma_cookie_t cookie;
+	char *mem;
+
+	mem = map_guarded(_metadata, bytes);
+	base = pinned_by_socket(_metadata, self, self->p.rx);
+	before = all_devices(_metadata, self);
+	ASSERT_EQ(0, get_mr(self->p.rx, mem + 1, bytes - 2, RDS_RDMA_READWRITE, &cookie));
+	EXPECT_EQ(base + bytes, pinned_by_socket(_metadata, self, self->p.rx));
+	EXPECT_EQ(0, pinned_by_socket(_metadata, self, self->p.tx));
+	with = all_devices(_metadata, self);
+	EXPECT_EQ(before.regions + on_device, with.regions);
+	EXPECT_EQ(before.pinned + on_device * bytes, with.pinned);
+
+	ASSERT_EQ(0, free_mr(self->p.rx, cookie));
+	EXPECT_EQ(base, pinned_by_socket(_metadata, self, self->p.rx));
+	with = all_devices(_metadata, self);
+	EXPECT_EQ(before.regions, with.regions);
+	EXPECT_EQ(before.pinned, with.pinned);
 }
 
 /* --- connections --- */
@@ -271,6 +332,7 @@ static const int lists[] = {
 	RDS_INFO_RECV_MESSAGES, RDS_INFO_SOCKETS, RDS_INFO_IB_CONNECTIONS,
 	RDS6_INFO_CONNECTIONS, RDS6_INFO_SEND_MESSAGES, RDS6_INFO_RETRANS_MESSAGES,
 	RDS6_INFO_RECV_MESSAGES, RDS6_INFO_SOCKETS, RDS6_INFO_IB_CONNECTIONS, RDS_INFO_PATHS,
+	RDS_INFO_DEVICES,
 };
 
 TEST_F_TIMEOUT(info, abi12_too_short, RDS_SLOW_TEST)
@@ -282,8 +344,8 @@ TEST_F_TIMEOUT(info, abi12_too_short, RDS_SLOW_TEST)
 	/* both sockets are there, maybe others of other families */
 	EXPECT_EQ(-1, getsockopt(self->p.rx, SOL_RDS, RDS6_INFO_SOCKETS, NULL, &len));
 	EXPECT_EQ(ENOSPC, errno);
-	EXPECT_GE(len, 2 * sizeof(struct rds6_info_socket));
-	EXPECT_EQ(0, len % sizeof(struct rds6_info_socket));
+	EXPECT_GE(len, 2 * sizeof(struct rds6_info_socket_ext));
+	EXPECT_EQ(0, len % sizeof(struct rds6_info_socket_ext));
 	n = len;
 	len = 3;
 	EXPECT_EQ(-1, getsockopt(self->p.rx, SOL_RDS, RDS6_INFO_SOCKETS, guarded, &len));
@@ -343,6 +405,9 @@ static int see_nothing(void *arg)
 		return 1;
 	fd = rds_socket();
 	for (i = 0; i < ARRAY_SIZE(lists); i++) {
+		/* namespaces may share devices */
+		if (lists[i] == RDS_INFO_DEVICES)
+			continue;
 		n = list_read(fd, lists[i], l);
 		/* our own socket, which is not bound */
 		if (n != (lists[i] == RDS6_INFO_SOCKETS))

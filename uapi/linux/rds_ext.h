@@ -64,6 +64,35 @@ struct rds6_info_connection_tos {
 	__u8		tos;
 } __attribute__((packed));
 
+/* What RDS_INFO_SOCKETS and RDS6_INFO_SOCKETS tell: struct rds_info_socket, struct
+ * rds6_info_socket, and at their end, first what Oracle's kernel has there:
+ */
+struct rds_info_socket_ext {
+	__u32		sndbuf;
+	__be32		bound_addr;
+	__be32		connected_addr;
+	__be16		bound_port;
+	__be16		connected_port;
+	__u32		rcvbuf;
+	__u64		inum;
+	__u32		pid;		/* the process that made it, as the reader calls it; 0: it is none of his */
+	__u32		cong;		/* 1: its port is congested */
+	__u64		pinned;		/* bytes, in whole pages */
+} __attribute__((packed));
+
+struct rds6_info_socket_ext {
+	__u32		sndbuf;
+	struct in6_addr	bound_addr;
+	struct in6_addr	connected_addr;
+	__be16		bound_port;
+	__be16		connected_port;
+	__u32		rcvbuf;
+	__u64		inum;
+	__u32		pid;
+	__u32		cong;
+	__u64		pinned;
+} __attribute__((packed));
+
 /*
  * A list as RDS_INFO_* of <linux/rds.h> are: each connection's path, for both
  * families, with what happened to it.  (10018 to 10021 are other lists of
@@ -108,6 +137,16 @@ struct rds_info_path {
 	__s64		attempted;	/* last request of either side; ns since 1970, 0: never */
 	__s64		connected;	/* last time that it came up */
 	struct rds_info_drop drops[RDS_INFO_PATH_DROPS];	/* the last ones, newest first */
+};
+
+/* Likewise: each RDMA device that the caller's network namespace may use. */
+#define RDS_INFO_DEVICES		10101
+
+struct rds_info_device {
+	__u8		name[64];	/* NUL-terminated, as rdma(8) has it */
+	__u8		transport[16];
+	__u64		regions;	/* that have a key */
+	__u64		pinned;		/* bytes, in whole pages, of regions and operations of its sockets */
 };
 
 #endif /* _LINUX_RDS_EXT_H */
