@@ -28,6 +28,7 @@
 #define RDS_CAP_MAGIC		0x5d
 #define RDS_CAP_ORDERED_DUEL	0x01	/* of two simultaneous requests, the smaller address's stands */
 #define RDS_CAP_HEARTBEAT	0x02	/* answers RDS_FLAG_HB_PING */
+#define RDS_CAP_QUIET		0x04	/* answers RDS_FLAG_QUIET, and does not reconnect with nothing to send */
 
 /* Decoded private data.  IPv4 addresses are v4-mapped. */
 struct rds_cm_priv {

@@ -153,8 +153,13 @@ static void rds_cong_tell_peers(struct rds_cong_map *map)
 		if (conn->key.trans->loopback)
 			continue;
 		rds_stat_inc(map->rn, cong_update_queued);
+		/* one whose last reference is gone leaves the list in a moment */
+		if (!kref_get_unless_zero(&conn->ref))
+			continue;
 		WRITE_ONCE(conn->path.map_due, true);
 		rds_path_post(&conn->path, RDS_PATH_XMIT);
+		/* not the last one: the table's goes after @conn has left the list */
+		rds_conn_put(conn);
 	}
 }
 

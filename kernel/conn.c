@@ -20,7 +20,15 @@ static_assert(sizeof(struct rds_conn_key) == 40 + sizeof(void *));	/* hashed: no
 /* One of so many connections can only be made by senders of this host. */
 #define RDS_CONN_LOCAL_SHARE	4
 
+/* How often unused connections are looked for: four times within what is allowed, and soon after that was changed. */
+#define RDS_COLLECT_DELAY_MAX	(15 * HZ)
+
 static struct kmem_cache *rds_conn_cache;
+
+/* The number that tells peers of a new object from the one before it, which must differ: so it is counted.  The first is random,
+ * so that they also tell that the module was loaded anew.
+ */
+static atomic_t rds_conn_generations;
 
 static const struct rhashtable_params rds_conn_params = {
 	.key_len		= sizeof(struct rds_conn_key),
@@ -79,8 +87,13 @@ struct rds_conn *rds_conn_find(struct rds_net *rn, const struct rds_conn_key *ke
 	return conn;
 }
 
+static u16 rds_conn_next_generation(void)
+{
+	return 1 + (u32)atomic_inc_return(&rds_conn_generations) % U16_MAX;
+}
+
 /* Both ends of a loopback connection are here: it is connected from the start, and never waits
- * for a worker.  Nobody else sees @conn yet.
+ * for a worker.  Nobody else sees @conn yet.  Its only endpoint lives as long as it, and holds no reference.
  */
 static int rds_conn_open_loopback(struct rds_conn *conn)
 {
@@ -92,6 +105,7 @@ static int rds_conn_open_loopback(struct rds_conn *conn)
 	conn->path.state = RDS_PATH_UP;
 	conn->path.history.connects = 1;
 	conn->path.history.connected = ktime_get_real_ns();
+	rds_conn_put(conn);
 	return 0;
 }
 
@@ -100,7 +114,7 @@ static void rds_conn_close_loopback(struct rds_conn *conn)
 	struct rds_ep *ep = conn->path.ep;
 
 	conn->path.ep = NULL;
-	rds_ep_put(ep);
+	ep->trans->release(ep);
 }
 
 /* Senders of this host are bounded by what they may open; a peer has any number of addresses and types of service.
@@ -136,7 +150,7 @@ static struct rds_conn *rds_conn_alloc(struct rds_net *rn, const struct rds_conn
 	}
 	conn->key = *key;
 	conn->rn = rn;
-	conn->generation = 1 + get_random_u32() % U16_MAX;
+	conn->generation = rds_conn_next_generation();
 	kref_init(&conn->ref);
 	INIT_LIST_HEAD(&conn->net_item);
 	INIT_LIST_HEAD(&conn->map_item);
@@ -152,15 +166,33 @@ static struct rds_conn *rds_conn_alloc(struct rds_net *rn, const struct rds_conn
 	return ERR_PTR(-ENOMEM);
 }
 
+static unsigned long rds_conn_collect_delay(const struct rds_net *rn)
+{
+	unsigned long allowed = READ_ONCE(rn->sysctl.connection_idle_seconds) * HZ;
+
+	return allowed ? min_t(unsigned long, allowed / 4, RDS_COLLECT_DELAY_MAX) : RDS_COLLECT_DELAY_MAX;
+}
+
+static void rds_conn_start_collector(struct rds_net *rn)
+{
+	lockdep_assert_held(&rn->lock);
+	if (!rn->dying && !list_empty(&rn->conn_list))
+		queue_delayed_work(system_unbound_wq, &rn->collector, rds_conn_collect_delay(rn));
+}
+
+/* The table's reference is taken at once: with the caller's it is safe from the collector until it is in the table. */
 static int rds_conn_enter(struct rds_net *rn, struct rds_conn *conn)
 {
 	int err = 0;
 
 	spin_lock_bh(&rn->lock);
-	if (rn->dying)
+	if (rn->dying) {
 		err = -ENETDOWN;
-	else
+	} else {
+		rds_conn_get(conn);
 		list_add_tail(&conn->net_item, &rn->conn_list);
+		rds_conn_start_collector(rn);
+	}
 	spin_unlock_bh(&rn->lock);
 	return err;
 }
@@ -170,21 +202,25 @@ static void rds_conn_leave(struct rds_net *rn, struct rds_conn *conn)
 	spin_lock_bh(&rn->lock);
 	list_del_init(&conn->net_item);
 	spin_unlock_bh(&rn->lock);
+	rds_conn_put(conn);
 }
 
-/* Returns the connection that is in the table afterwards, with a reference. */
+/* Returns the connection that is in the table afterwards; if that is another one, with a reference. */
 static struct rds_conn *rds_conn_insert(struct rds_net *rn, struct rds_conn *conn)
 {
 	struct rds_conn *old;
+	bool gone;
 
-	rcu_read_lock();
-	old = rhashtable_lookup_get_insert_fast(&rn->conns, &conn->node, rds_conn_params);
-	if (!IS_ERR_OR_NULL(old) && !kref_get_unless_zero(&old->ref))
-		old = ERR_PTR(-EAGAIN);
-	rcu_read_unlock();
-	if (!old)
-		return rds_conn_get(conn);
-	return old;
+	for (;;) {
+		rcu_read_lock();
+		old = rhashtable_lookup_get_insert_fast(&rn->conns, &conn->node, rds_conn_params);
+		gone = !IS_ERR_OR_NULL(old) && !kref_get_unless_zero(&old->ref);
+		rcu_read_unlock();
+		if (!gone)
+			return old ?: conn;
+		/* the collector has it, and takes it off the table in a moment */
+		cond_resched();
+	}
 }
 
 struct rds_conn *rds_conn_get_or_create(struct rds_net *rn, const struct rds_conn_key *key,
@@ -306,8 +342,47 @@ static struct rds_conn *rds_conn_first(struct rds_net *rn)
 	return conn;
 }
 
+/* Nobody is left who uses @conn, or can find it. */
+static void rds_conn_end(struct rds_conn *conn)
+{
+	rds_cong_remove_conn(conn);
+	if (conn->key.trans->loopback)
+		rds_conn_close_loopback(conn);
+	rds_conn_free(conn);
+}
+
+void rds_conn_collect(struct rds_net *rn)
+{
+	struct rds_conn *conn, *tmp;
+	LIST_HEAD(gone);
+
+	spin_lock_bh(&rn->lock);
+	list_for_each_entry_safe(conn, tmp, &rn->conn_list, net_item) {
+		if (!rds_path_collect(&conn->path))
+			continue;
+		rhashtable_remove_fast(&rn->conns, &conn->node, rds_conn_params);
+		list_move(&conn->net_item, &gone);
+	}
+	spin_unlock_bh(&rn->lock);
+	list_for_each_entry_safe(conn, tmp, &gone, net_item)
+		rds_conn_end(conn);
+}
+
+static void rds_conn_collector(struct work_struct *work)
+{
+	struct rds_net *rn = container_of(to_delayed_work(work), struct rds_net, collector);
+
+	rds_conn_collect(rn);
+	spin_lock_bh(&rn->lock);
+	rds_conn_start_collector(rn);
+	spin_unlock_bh(&rn->lock);
+}
+
 static void rds_conn_kill(struct rds_conn *conn)
 {
+	/* its endpoint ends as any other one now, and gives up a reference */
+	if (conn->key.trans->loopback)
+		rds_conn_get(conn);
 	rds_path_post(&conn->path, RDS_EV_KILL);
 	rds_path_flush(&conn->path);
 	rds_cong_remove_conn(conn);
@@ -322,6 +397,7 @@ void rds_conn_net_exit(struct rds_net *rn)
 	spin_lock_bh(&rn->lock);
 	rn->dying = true;
 	spin_unlock_bh(&rn->lock);
+	cancel_delayed_work_sync(&rn->collector);
 	while ((conn = rds_conn_first(rn))) {
 		rds_conn_kill(conn);
 		rds_conn_put(conn);
@@ -335,11 +411,13 @@ void rds_conn_net_exit(struct rds_net *rn)
 int rds_conn_net_init(struct rds_net *rn)
 {
 	INIT_LIST_HEAD(&rn->conn_list);
+	INIT_DELAYED_WORK(&rn->collector, rds_conn_collector);
 	return rhashtable_init(&rn->conns, &rds_conn_params);
 }
 
 int rds_conn_init(void)
 {
+	atomic_set(&rds_conn_generations, get_random_u32());
 	rds_conn_cache = kmem_cache_create("rds_sockets_conn", sizeof(struct rds_conn), 0,
 					   SLAB_HWCACHE_ALIGN, NULL);
 	return rds_conn_cache ? 0 : -ENOMEM;

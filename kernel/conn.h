@@ -27,7 +27,7 @@ struct rds_conn {
 	struct rds_net		*rn;
 	struct rds_cong_map	*lmap;		/* of laddr: what we tell the peer */
 	struct rds_cong_map	*fmap;		/* what the peer told us; loopback: faddr's own */
-	u16			generation;	/* random, not 0: tells the peer that we are new */
+	u16			generation;	/* not 0: tells the peer that we are new */
 	struct rds_path		path;
 	struct kref		ref;		/* table, messages, sockets' caches, worker, endpoints */
 	struct rcu_head		rcu;
@@ -73,6 +73,9 @@ void rds_conn_drop_from(struct rds_net *rn, const struct in6_addr *laddr,
 
 /* Call @visit for each connection of the namespace, without a lock.  -ENOMEM.  Sleeps. */
 int rds_conn_for_each(struct rds_net *rn, void (*visit)(struct rds_conn *conn, void *arg), void *arg);
+
+/* End those that have not been used for a while.  Sleeps. */
+void rds_conn_collect(struct rds_net *rn);
 
 int rds_conn_net_init(struct rds_net *rn);
 /* Kill every connection of the namespace and wait for the end of each worker.  Sleeps. */

@@ -117,6 +117,9 @@ int rds_path_receive(struct rds_path *path, const struct rds_header *hdr, struct
 	struct rds_rx_seq before = path->rx;
 	int err;
 
+	WRITE_ONCE(path->used, jiffies);
+	if (path->ep)
+		path->ep->received = true;
 	if (hdr->flags & RDS_FLAG_ACK_REQUIRED)
 		rds_stat_inc(rn, recv_ack_required);
 	rds_count_extensions(rn, &inc->ext);

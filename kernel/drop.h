@@ -45,7 +45,8 @@
 	X(RECV_OVERRUN, recv_overrun,		"receiver full and ignored")	\
 	X(OP_CANCEL, op_cancel,			"operation did not end in time") \
 	X(USER_RESET, user_reset,		"reset by the administrator") \
-	X(NETNS_EXIT, netns_exit,		"namespace or module exit")
+	X(NETNS_EXIT, netns_exit,		"namespace or module exit")	\
+	X(IDLE, idle,				"unused for a while")
 
 enum rds_drop_reason {
 #define RDS_DROP_ENUM(name, lower, text) RDS_DROP_##name,

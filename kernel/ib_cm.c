@@ -174,7 +174,7 @@ static int rds_ib_fill_priv(const struct rds_ib_ep *ep, u16 version, void *buf)
 		.version	= version,
 		.minor_mask	= RDS_MINOR_MASK,
 		.tos		= key->tos,
-		.caps		= RDS_CAP_ORDERED_DUEL | RDS_CAP_HEARTBEAT,
+		.caps		= RDS_CAP_ORDERED_DUEL | RDS_CAP_HEARTBEAT | RDS_CAP_QUIET,
 		.generation	= rds_path_conn(ep->ep.path)->generation,
 	};
 
@@ -185,6 +185,7 @@ static void rds_ib_take_caps(struct rds_ib_ep *ep, const struct rds_cm_priv *pri
 {
 	ep->ep.ordered_duel = priv->caps & RDS_CAP_ORDERED_DUEL;
 	ep->ep.heartbeat = priv->caps & RDS_CAP_HEARTBEAT;
+	ep->ep.can_quiet = ep->ep.heartbeat && priv->caps & RDS_CAP_QUIET;
 }
 
 static void rds_ib_fill_param(struct rdma_conn_param *param, const struct ib_device *ibdev,

@@ -94,7 +94,10 @@ enum {
 	RDS_IB_ACK_DUE,			/* the peer wants an ack */
 	RDS_IB_ACK_SENDING,		/* an ack frame is in the ring */
 	RDS_IB_PING_DUE,		/* the next one is to ask the peer for a sign of life, */
-	RDS_IB_PONG_DUE,		/* to be one */
+	RDS_IB_PONG_DUE,		/* to be one, */
+	RDS_IB_QUIET_DUE,		/* to tell that we are quiet, */
+	RDS_IB_AGREED_DUE,		/* we too, */
+	RDS_IB_BUSY_DUE,		/* or are not */
 	RDS_IB_WANT_ROOM,		/* a transmit pass waits for completions */
 	RDS_IB_PEER_SENDS,		/* the peer considers us connected */
 	RDS_IB_CM_NOTIFIED,		/* the CM was told so, and will say that we are connected */
@@ -130,7 +133,10 @@ struct rds_ib_ep {
 /* Is an ack frame to be sent, for whatever reason? */
 static inline bool rds_ib_ack_is_due(const struct rds_ib_ep *ep)
 {
-	return READ_ONCE(ep->flags) & (BIT(RDS_IB_ACK_DUE) | BIT(RDS_IB_PING_DUE) | BIT(RDS_IB_PONG_DUE));
+	const unsigned long due = BIT(RDS_IB_ACK_DUE) | BIT(RDS_IB_PING_DUE) | BIT(RDS_IB_PONG_DUE) |
+				  BIT(RDS_IB_QUIET_DUE) | BIT(RDS_IB_AGREED_DUE) | BIT(RDS_IB_BUSY_DUE);
+
+	return READ_ONCE(ep->flags) & due;
 }
 
 static inline struct rds_ib_ep *rds_ib_ep(struct rds_ep *ep)

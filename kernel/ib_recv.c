@@ -397,20 +397,32 @@ static enum rds_drop_reason rds_ib_take_reason(int err)
 	}
 }
 
-/* Its ack has been seen to.  Flags of peers that do not speak of heartbeats mean nothing. */
-static void rds_ib_ack_frame(struct rds_ib_ep *ep, const struct rds_header *hdr)
+static void rds_ib_heartbeat_frame(struct rds_ib_ep *ep, const struct rds_header *hdr)
 {
 	struct rds_net *rn = rds_path_conn(ep->ep.path)->rn;
 
-	rds_stat_inc(rn, ib_ack_received);
-	if (!READ_ONCE(ep->ep.heartbeat))
-		return;
 	if (hdr->flags & RDS_FLAG_HB_PING) {
 		rds_stat_inc(rn, ib_hb_ping_received);
 		set_bit(RDS_IB_PONG_DUE, &ep->flags);
 	}
 	if (hdr->flags & RDS_FLAG_HB_PONG)
 		rds_stat_inc(rn, ib_hb_pong_received);
+}
+
+/* Its ack has been seen to.  Flags of peers that have not the capability for them mean nothing. */
+static void rds_ib_ack_frame(struct rds_ib_ep *ep, const struct rds_header *hdr)
+{
+	rds_stat_inc(rds_path_conn(ep->ep.path)->rn, ib_ack_received);
+	if (READ_ONCE(ep->ep.heartbeat))
+		rds_ib_heartbeat_frame(ep, hdr);
+	if (!READ_ONCE(ep->ep.can_quiet))
+		return;
+	if (hdr->flags & RDS_FLAG_BUSY)
+		rds_ep_post(&ep->ep, RDS_EP_PEER_BUSY);
+	if (hdr->flags & RDS_FLAG_QUIET)
+		rds_ep_post(&ep->ep, RDS_EP_PEER_QUIET);
+	if (hdr->flags & RDS_FLAG_AGREED)
+		rds_ep_post(&ep->ep, RDS_EP_PEER_AGREED);
 }
 
 /* Judge a frame and take what it brings. */

@@ -393,10 +393,16 @@ int rds_ib_xmit(struct rds_ep *base, struct rds_msg *msg)
 	return 0;
 }
 
-static void rds_ib_add_heartbeat(struct rds_ib_ep *ep, struct rds_header *hdr)
+static void rds_ib_add_signals(struct rds_ib_ep *ep, struct rds_header *hdr)
 {
 	struct rds_net *rn = rds_ib_ep_net(ep);
 
+	if (test_and_clear_bit(RDS_IB_QUIET_DUE, &ep->flags))
+		hdr->flags |= RDS_FLAG_QUIET;
+	if (test_and_clear_bit(RDS_IB_AGREED_DUE, &ep->flags))
+		hdr->flags |= RDS_FLAG_AGREED;
+	if (test_and_clear_bit(RDS_IB_BUSY_DUE, &ep->flags))
+		hdr->flags |= RDS_FLAG_BUSY;
 	if (test_and_clear_bit(RDS_IB_PING_DUE, &ep->flags)) {
 		hdr->flags |= RDS_FLAG_HB_PING;
 		rds_stat_inc(rn, ib_hb_ping_sent);
@@ -405,14 +411,28 @@ static void rds_ib_add_heartbeat(struct rds_ib_ep *ep, struct rds_header *hdr)
 		hdr->flags |= RDS_FLAG_HB_PONG;
 		rds_stat_inc(rn, ib_hb_pong_sent);
 	}
-	if (hdr->flags)
+	if (hdr->flags & (RDS_FLAG_HB_PING | RDS_FLAG_HB_PONG))
 		rds_ext_add_caps(hdr, RDS_EXT_CAP_HEARTBEAT);
 }
 
-void rds_ib_probe(struct rds_ep *base)
+void rds_ib_signal(struct rds_ep *base, enum rds_signal signal)
 {
-	set_bit(RDS_IB_PING_DUE, &rds_ib_ep(base)->flags);
+	static const unsigned int bits[] = {
+		[RDS_SIGNAL_PING]	= RDS_IB_PING_DUE,
+		[RDS_SIGNAL_QUIET]	= RDS_IB_QUIET_DUE,
+		[RDS_SIGNAL_AGREED]	= RDS_IB_AGREED_DUE,
+		[RDS_SIGNAL_BUSY]	= RDS_IB_BUSY_DUE,
+	};
+
+	set_bit(bits[signal], &rds_ib_ep(base)->flags);
 	rds_path_xmit(base->path);
+}
+
+bool rds_ib_busy(struct rds_ep *base)
+{
+	const struct rds_ring *ring = &rds_ib_ep(base)->tx.ring;
+
+	return rds_ring_room(ring) != ring->size;
 }
 
 static void rds_ib_xmit_ack(struct rds_ib_ep *ep)
@@ -441,7 +461,7 @@ static void rds_ib_xmit_ack(struct rds_ib_ep *ep)
 	hdr = rds_ib_slot_header(ep, slot);
 	rds_header_init(hdr, 0, 0, 0, 0);
 	hdr->ack = cpu_to_be64(ack);
-	rds_ib_add_heartbeat(ep, hdr);
+	rds_ib_add_signals(ep, hdr);
 	rds_header_seal(hdr);
 	rds_ib_frame_init(ep, slot, RDS_HEADER_LEN);
 	slot->ack = true;

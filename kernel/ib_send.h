@@ -8,7 +8,8 @@
 /* The transport's calls. */
 int rds_ib_xmit(struct rds_ep *ep, struct rds_msg *msg);
 void rds_ib_flush(struct rds_ep *ep);
-void rds_ib_probe(struct rds_ep *ep);
+void rds_ib_signal(struct rds_ep *ep, enum rds_signal signal);
+bool rds_ib_busy(struct rds_ep *ep);
 
 /* Make and free the ring.  Sleep. */
 int rds_ib_tx_init(struct rds_ib_ep *ep);

@@ -5,6 +5,7 @@
 
 #include <linux/rhashtable.h>
 #include <linux/spinlock.h>
+#include <linux/workqueue.h>
 #include <net/net_namespace.h>
 #include <net/netns/generic.h>
 #include "sysctl.h"
@@ -29,6 +30,7 @@ struct rds_net {
 
 	spinlock_t		lock;		/* the lists below, and dying; a leaf */
 	struct list_head	conn_list;
+	struct delayed_work	collector;	/* of unused connections, while there are any; started under the lock */
 	struct list_head	socks;		/* struct rds_sock, until they are released */
 	struct list_head	cong_waiters;	/* sockets refused for congestion since they polled */
 	bool			dying;		/* no new connection any more */

@@ -19,6 +19,8 @@
 #define RDS_CONNECT_TIMEOUT_LONG	(10 * HZ)
 #define RDS_CONNECT_QUICK_ATTEMPTS	3
 
+/* How long a peer may take to say whether it is busy, and to close the connection when it is not.  Nothing is sent meanwhile. */
+#define RDS_QUIET_TIMEOUT		(10 * HZ)
 /* How often the worker looks whether a peer that was asked has answered: receiving need not wake it. */
 #define RDS_HEARTBEAT_LOOK		HZ
 
@@ -79,6 +81,7 @@ static void rds_path_timer(struct timer_list *timer)
 	struct rds_path *path = from_timer(path, timer, timer);
 
 	rds_path_post(path, RDS_EV_TIMER);
+	rds_conn_put(rds_path_conn(path));
 }
 
 /* Endpoints */
@@ -103,7 +106,9 @@ void rds_ep_set_peer_generation(struct rds_ep *ep, u16 generation)
 	spin_lock_bh(&path->rx_lock);
 	if (rds_ep_is_current(ep) && path->peer_generation != generation) {
 		path->peer_generation = generation;
-		path->rx.next = 0;
+		/* a message that overtook the CM's callback is the new one's, and new */
+		if (!ep->received)
+			path->rx.next = 0;
 	}
 	spin_unlock_bh(&path->rx_lock);
 }
@@ -141,13 +146,15 @@ static void rds_path_set(struct rds_path *path, enum rds_path_state state, struc
 
 static void rds_path_disarm(struct rds_path *path)
 {
-	timer_delete_sync(&path->timer);
+	if (timer_delete_sync(&path->timer))
+		rds_conn_put(rds_path_conn(path));
 	clear_bit(RDS_EV_TIMER, &path->events);
 }
 
 static void rds_path_arm(struct rds_path *path, unsigned long delay)
 {
 	rds_path_disarm(path);
+	rds_conn_get(rds_path_conn(path));	/* the timer's */
 	mod_timer(&path->timer, jiffies + delay);
 }
 
@@ -276,6 +283,10 @@ static void rds_path_probe(struct rds_path *path)
 	int timeout = READ_ONCE(rds_path_conn(path)->rn->sysctl.heartbeat_timeout_secs);
 	struct rds_ep *ep = path->ep;
 
+	if (ep->quiet) {
+		rds_ep_drop(ep, RDS_DROP_IDLE, -ETIMEDOUT);
+		return;
+	}
 	if (!ep->heartbeat)
 		return;
 	if (!timeout || (ep->probed && READ_ONCE(ep->heard))) {
@@ -285,7 +296,7 @@ static void rds_path_probe(struct rds_path *path)
 		ep->probe_end = jiffies + timeout * HZ;
 		WRITE_ONCE(ep->heard, false);
 		rds_path_arm(path, RDS_HEARTBEAT_LOOK);
-		ep->trans->probe(ep);
+		ep->trans->signal(ep, RDS_SIGNAL_PING);
 	} else if (time_before(jiffies, ep->probe_end)) {
 		rds_path_arm(path, RDS_HEARTBEAT_LOOK);
 	} else {
@@ -298,6 +309,7 @@ static void rds_path_start(struct rds_path *path)
 	rds_path_disarm(path);
 	path->backoff_ms = 0;
 	path->attempts = 0;
+	WRITE_ONCE(path->used, jiffies);
 	rds_path_note_connect(path);
 	rds_path_arm_heartbeat(path);
 	rds_path_xmit(path);
@@ -315,7 +327,9 @@ static void rds_path_close(struct rds_path *path, enum rds_drop_reason reason)
 		return;
 	rds_path_set(path, path->state, NULL);
 	wait_event(path->xmit_idle, !READ_ONCE(path->xmit_busy));
-	if (ep->reason != RDS_DROP_NONE)
+	if (ep->quiet && ep->peer_quiet)
+		rds_path_note_drop(path, RDS_DROP_IDLE, 0);	/* whoever of us is first */
+	else if (ep->reason != RDS_DROP_NONE)
 		rds_path_note_drop(path, ep->reason, ep->err);
 	else
 		rds_path_note_drop(path, reason, 0);
@@ -460,6 +474,151 @@ static void rds_path_step(struct rds_path *path)
 		rds_ep_drop(ep, RDS_DROP_SETUP, err);
 }
 
+/* Connections that nobody uses: see RDS_FLAG_QUIET for how they end */
+
+static bool rds_path_is_unused(const struct rds_path *path)
+{
+	const struct rds_net *rn = container_of(path, struct rds_conn, path)->rn;
+	unsigned int seconds = READ_ONCE(rn->sysctl.connection_idle_seconds);
+
+	return seconds && time_after_eq(jiffies, READ_ONCE(path->used) + seconds * HZ);
+}
+
+static bool rds_path_is_empty(const struct rds_path *path)
+{
+	lockdep_assert_held(&path->tx_lock);
+	return list_empty(&path->send_q) && list_empty(&path->sent_q) && !path->xmit_msg;
+}
+
+/* Nothing of ours is under way, nor due. */
+static bool rds_path_is_still(const struct rds_path *path)
+{
+	struct rds_ep *ep = path->ep;
+
+	return path->state == RDS_PATH_UP && rds_path_is_empty(path) && !READ_ONCE(path->map_due) &&
+	       !(ep->trans->busy && ep->trans->busy(ep));
+}
+
+/* Both sides are quiet: nothing will be repeated, by us or the peer, so that neither has to know any more what it has received.
+ * Nor need it be known with which number we go on, unless something is sent later.
+ */
+static void rds_path_settle(struct rds_path *path)
+{
+	spin_lock_bh(&path->rx_lock);
+	spin_lock(&path->tx_lock);
+	path->rx.next = 0;
+	path->settled_seq = path->ep->quiet_seq;
+	spin_unlock(&path->tx_lock);
+	spin_unlock_bh(&path->rx_lock);
+}
+
+/* Become quiet, if nothing is under way: from then on a sender leaves its message in the queue.  Congestion that one side has
+ * told of and the other waits for is something under way.
+ */
+static bool rds_path_hush(struct rds_path *path)
+{
+	const struct rds_conn *conn = rds_path_conn(path);
+	struct rds_ep *ep = path->ep;
+	bool hush;
+
+	if (!rds_cong_bits_empty(conn->lmap->bits) || !rds_cong_bits_empty(conn->fmap->bits))
+		return false;
+	spin_lock_bh(&path->tx_lock);
+	hush = rds_path_is_still(path) && (ep->peer_quiet || rds_path_is_unused(path));
+	if (hush) {
+		ep->quiet = true;
+		ep->quiet_seq = path->next_seq;
+	}
+	spin_unlock_bh(&path->tx_lock);
+	if (hush)
+		rds_path_arm(path, RDS_QUIET_TIMEOUT);
+	return hush;
+}
+
+static void rds_path_unused(struct rds_path *path)
+{
+	struct rds_ep *ep = path->ep;
+
+	if (path->state != RDS_PATH_UP || !ep->can_quiet || ep->quiet)
+		return;
+	if (rds_path_hush(path))
+		ep->trans->signal(ep, RDS_SIGNAL_QUIET);
+	else if (rds_path_is_unused(path))	/* for want of acks?  An answer brings them */
+		ep->trans->signal(ep, RDS_SIGNAL_PING);
+}
+
+static void rds_path_peer_busy(struct rds_path *path)
+{
+	struct rds_ep *ep = path->ep;
+
+	if (!ep->quiet || ep->peer_quiet)
+		return;
+	spin_lock_bh(&path->tx_lock);
+	ep->quiet = false;
+	spin_unlock_bh(&path->tx_lock);
+	rds_path_arm_heartbeat(path);
+	rds_path_xmit(path);
+}
+
+static void rds_path_peer_quiet(struct rds_path *path)
+{
+	const struct rds_sysctl *sysctl = &rds_path_conn(path)->rn->sysctl;
+	struct rds_ep *ep = path->ep;
+
+	if (path->state != RDS_PATH_UP || ep->peer_quiet)
+		return;
+	ep->peer_quiet = true;
+	if (ep->quiet || (READ_ONCE(sysctl->connection_idle_seconds) && rds_path_hush(path))) {
+		rds_path_settle(path);
+		ep->trans->signal(ep, RDS_SIGNAL_AGREED);
+	} else {
+		ep->peer_quiet = false;
+		ep->trans->signal(ep, RDS_SIGNAL_BUSY);
+	}
+}
+
+/* So it knows that we are quiet, and what to make of the end of the connection. */
+static void rds_path_peer_agreed(struct rds_path *path)
+{
+	struct rds_ep *ep = path->ep;
+
+	if (path->state != RDS_PATH_UP || !ep->quiet)
+		return;
+	ep->peer_quiet = true;
+	rds_path_settle(path);
+	rds_ep_drop(ep, RDS_DROP_IDLE, 0);
+}
+
+/* Can the connection be made anew as if it had never been?  What is not acknowledged is on a list, and what was received may be
+ * repeated unless the peer has said that it will not.
+ */
+static bool rds_path_is_settled(const struct rds_path *path)
+{
+	lockdep_assert_held(&path->tx_lock);
+	if (container_of(path, struct rds_conn, path)->key.trans->loopback)
+		return true;
+	/* with no endpoint nobody writes to rx */
+	return path->state == RDS_PATH_DOWN && !path->rx.next &&
+	       (path->next_seq == path->settled_seq || !path->history.connects);
+}
+
+bool rds_path_collect(struct rds_path *path)
+{
+	struct rds_conn *conn = rds_path_conn(path);
+	bool gone = false;
+
+	lockdep_assert_held(&conn->rn->lock);
+	if (!rds_path_is_unused(path))
+		return false;
+	spin_lock(&path->tx_lock);
+	if (rds_path_is_settled(path) && rds_path_is_empty(path))
+		gone = refcount_dec_if_one(&conn->ref.refcount);
+	else if (path->state == RDS_PATH_UP && path->ep->can_quiet)
+		rds_path_post(path, RDS_PATH_UNUSED);
+	spin_unlock(&path->tx_lock);
+	return gone;
+}
+
 static bool rds_ep_take(struct rds_ep *ep, unsigned int bit)
 {
 	return ep && test_and_clear_bit(bit, &ep->events);
@@ -470,6 +629,12 @@ static bool rds_path_run_one(struct rds_path *path)
 {
 	if (test_and_clear_bit(RDS_EV_KILL, &path->events))
 		rds_path_event(path, RDS_EV_KILL);
+	else if (rds_ep_take(path->ep, RDS_EP_PEER_BUSY))
+		rds_path_peer_busy(path);
+	else if (rds_ep_take(path->ep, RDS_EP_PEER_QUIET))
+		rds_path_peer_quiet(path);
+	else if (rds_ep_take(path->ep, RDS_EP_PEER_AGREED))
+		rds_path_peer_agreed(path);
 	else if (rds_ep_take(path->ep, RDS_EV_LOST))
 		rds_path_event(path, RDS_EV_LOST);
 	else if (rds_path_has_request(path))
@@ -484,6 +649,8 @@ static bool rds_path_run_one(struct rds_path *path)
 		rds_path_event(path, RDS_EV_TIMER);
 	else if (test_and_clear_bit(RDS_PATH_XMIT, &path->events))
 		rds_path_xmit(path);
+	else if (test_and_clear_bit(RDS_PATH_UNUSED, &path->events))
+		rds_path_unused(path);
 	else
 		return false;
 	return true;
@@ -510,6 +677,8 @@ void rds_path_init(struct rds_path *path)
 	init_waitqueue_head(&path->xmit_idle);
 	path->state = RDS_PATH_DOWN;
 	path->next_seq = 1;
+	path->settled_seq = 1;
+	path->used = jiffies;
 }
 
 void rds_path_flush(struct rds_path *path)

@@ -23,9 +23,13 @@ struct rds_path;
 struct rds_transport;
 
 /* Bits of rds_ep.events beside those of enum rds_path_event (LOST, ESTABLISHED). */
-#define RDS_EP_STEP	RDS_PATH_NR_EVENTS	/* transport->step() has something to do */
+#define RDS_EP_STEP		RDS_PATH_NR_EVENTS	/* transport->step() has something to do */
+#define RDS_EP_PEER_BUSY	(RDS_PATH_NR_EVENTS + 1)	/* the peer says so, see RDS_FLAG_QUIET */
+#define RDS_EP_PEER_QUIET	(RDS_PATH_NR_EVENTS + 2)
+#define RDS_EP_PEER_AGREED	(RDS_PATH_NR_EVENTS + 3)
 /* Bits of rds_path.events beside those of enum rds_path_event. */
-#define RDS_PATH_XMIT	RDS_PATH_NR_EVENTS	/* run a transmit pass from the worker */
+#define RDS_PATH_XMIT		RDS_PATH_NR_EVENTS	/* run a transmit pass from the worker */
+#define RDS_PATH_UNUSED		(RDS_PATH_NR_EVENTS + 1)	/* for a while: close it, if the peer agrees */
 
 /* One incarnation of a path on the fabric; embedded first in the transport's own struct.
  * Never reset: a reconnect makes a new one.  A late event finds the endpoint it belongs to,
@@ -42,14 +46,21 @@ struct rds_ep {
 	bool				active;		/* our own request, not the peer's */
 	bool				ordered_duel;	/* the peer has RDS_CAP_ORDERED_DUEL */
 	bool				heartbeat;	/* and RDS_CAP_HEARTBEAT */
+	bool				can_quiet;	/* and RDS_CAP_QUIET */
 	bool				probed;		/* the peer was asked for a sign of life; worker only: */
 	unsigned long			probe_end;	/* until when it may take its time, in jiffies */
 	bool				heard;		/* something came in since */
+
+	bool				peer_quiet;	/* it sends nothing more on this endpoint; worker only */
+	u64				quiet_seq;	/* path->next_seq when we became quiet; worker only */
+
+	bool				received;	/* a message; under path->rx_lock */
 
 	/* written by the owner of the transmit pass, under path->tx_lock */
 	u64				tx_done;	/* highest number wholly handed to the device */
 	/* under path->tx_lock */
 	u64				acked;		/* highest ack seen on this endpoint */
+	bool				quiet;		/* no message is transmitted any more */
 };
 
 /* Drops that a path remembers. */
@@ -91,6 +102,8 @@ struct rds_path {
 	enum rds_path_state	state;		/* worker writes under both locks */
 	struct rds_ep		*ep;		/* same; NULL in DOWN and DEAD */
 	u64			next_seq;	/* next number to be given; first is 1 */
+	u64			settled_seq;	/* see rds_path_is_settled() */
+	unsigned long		used;		/* last came up or took a message of either side, in jiffies; read without lock */
 	struct list_head	send_q;		/* not yet sent */
 	struct list_head	sent_q;		/* transmission started, not acked */
 	struct rds_msg		*xmit_msg;	/* at which the transmit pass is, partly sent */
@@ -152,6 +165,12 @@ static inline bool rds_ep_is_current(const struct rds_ep *ep)
 {
 	return ep->path->ep == ep;
 }
+
+/* Has nothing of the path been used for as long as the namespace allows?  Then have it closed; true if nothing is left to be
+ * closed, nobody has a reference but the table, and whoever makes the connection anew can do without what this one knows:
+ * then the table's reference is gone, too.  Holding rn->lock.
+ */
+bool rds_path_collect(struct rds_path *path);
 
 /* Wait until the worker has nothing to do.  Sleeps. */
 void rds_path_flush(struct rds_path *path);

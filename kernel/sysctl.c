@@ -18,6 +18,7 @@ static const int rds_delay_limit = 3600 * 1000;
 static const int rds_unsignaled_limit = 64;
 static const int rds_heartbeat_interval_limit = 600;
 static const int rds_heartbeat_timeout_limit = 60;
+static const int rds_idle_limit = 86400;
 
 /* The value's place in a table for all namespaces is an offset, kept in data until the copy is made. */
 #define RDS_PLACE(field)	((void *)offsetof(struct rds_sysctl, field))
@@ -38,8 +39,8 @@ static const int rds_heartbeat_timeout_limit = 60;
 	.proc_handler	= proc_doulongvec_minmax,			\
 }
 
-/* The first two bound each other; the limits begin behind the heartbeats. */
-enum { RDS_MIN_DELAY, RDS_MAX_DELAY, RDS_FIRST_LIMIT = 7 };
+/* The first two bound each other; the limits begin behind connection_idle_seconds. */
+enum { RDS_MIN_DELAY, RDS_MAX_DELAY, RDS_FIRST_LIMIT = 8 };
 
 static const struct ctl_table rds_core_table[] = {
 	RDS_INT("reconnect_min_delay_ms", reconnect_min_delay_ms, SYSCTL_ONE, NULL),
@@ -51,6 +52,7 @@ static const struct ctl_table rds_core_table[] = {
 		&rds_heartbeat_interval_limit),
 	RDS_INT("conn_heartbeat_timeout_secs", heartbeat_timeout_secs, SYSCTL_ZERO,
 		&rds_heartbeat_timeout_limit),
+	RDS_INT("connection_idle_seconds", connection_idle_seconds, SYSCTL_ZERO, &rds_idle_limit),
 
 	RDS_INT("max_sockets", max_sockets, SYSCTL_ZERO, SYSCTL_INT_MAX),
 	RDS_INT("max_connections", max_connections, SYSCTL_ZERO, SYSCTL_INT_MAX),
@@ -83,6 +85,7 @@ static void rds_sysctl_set_defaults(struct rds_sysctl *s)
 	s->ping_enable = 1;
 	s->heartbeat_interval_secs = 60;
 	s->heartbeat_timeout_secs = 10;
+	s->connection_idle_seconds = 600;
 	s->ib_max_send_wr = 32;
 	s->ib_max_recv_wr = max(ib_srq_size, 1);
 	s->ib_max_unsignaled_wr = 8;

@@ -15,6 +15,7 @@ struct rds_sysctl {
 	int		ping_enable;
 	int		heartbeat_interval_secs;
 	int		heartbeat_timeout_secs;	/* 0: nobody is asked */
+	int		connection_idle_seconds;	/* 0: for ever */
 	int		ib_max_send_wr;
 	int		ib_max_recv_wr;
 	int		ib_max_unsignaled_wr;

@@ -33,6 +33,14 @@ struct rds_domain {
 
 typedef void (*rds_domain_fn)(struct rds_domain *domain, const char *name, void *arg);
 
+/* What is told beside messages and their acks. */
+enum rds_signal {
+	RDS_SIGNAL_PING,	/* send something, if you are there */
+	RDS_SIGNAL_QUIET,	/* see RDS_FLAG_QUIET */
+	RDS_SIGNAL_AGREED,
+	RDS_SIGNAL_BUSY,
+};
+
 struct rds_transport {
 	const char	*name;		/* as in the info records, under 15 characters */
 	int		type;		/* as SO_RDS_TRANSPORT reads it */
@@ -57,7 +65,7 @@ struct rds_transport {
 	 * reject: refuse such a request and let it go.
 	 * step: an RDS_EP_STEP was posted.  Error: the endpoint is dropped with SETUP unless it had
 	 *	been dropped with a better reason.
-	 * probe: have the peer, which has RDS_CAP_HEARTBEAT, send something.  NULL: no peer has.
+	 * signal: tell the peer, which has the capability for it.  NULL: no peer has.
 	 * close: disconnect, drain.  When it returns, the device touches no message and no memory of
 	 *	this endpoint, rds_op_done() has been called for every operation posted, and all
 	 *	references to messages are dropped.  Called exactly once for each endpoint that connect
@@ -67,7 +75,7 @@ struct rds_transport {
 	int (*accept)(struct rds_ep *ep);
 	void (*reject)(struct rds_ep *ep);
 	int (*step)(struct rds_ep *ep);
-	void (*probe)(struct rds_ep *ep);
+	void (*signal)(struct rds_ep *ep, enum rds_signal signal);
 	void (*close)(struct rds_ep *ep);
 	/* The last reference: free the memory.  Any context. */
 	void (*release)(struct rds_ep *ep);
@@ -82,6 +90,9 @@ struct rds_transport {
 	 */
 	int (*xmit)(struct rds_ep *ep, struct rds_msg *msg);
 	void (*flush)(struct rds_ep *ep);
+
+	/* Is the device at anything of @ep, be it the last ack?  Holding the path's tx_lock, nobody in xmit. */
+	bool (*busy)(struct rds_ep *ep);
 
 	/* Tell administrators more about @ep, which is up; addresses and TOS are there.  Holding the path's tx_lock.
 	 * NULL: no such records.

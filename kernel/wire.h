@@ -21,6 +21,13 @@
 /* Of ack frames between peers that have RDS_CAP_HEARTBEAT: a question whether the other one lives, and the answer. */
 #define RDS_FLAG_HB_PING	0x08
 #define RDS_FLAG_HB_PONG	0x10
+/* Of ack frames between peers that have RDS_CAP_QUIET.  QUIET: everything of mine is acknowledged, I send nothing more on this
+ * connection, and close it when you agree.  AGREED: so it is with me.  BUSY: it is not, go on.  When both are quiet, neither can
+ * lose an operation to the end of the connection, and each knows that the other will repeat nothing.
+ */
+#define RDS_FLAG_QUIET		0x20
+#define RDS_FLAG_BUSY		0x40
+#define RDS_FLAG_AGREED		0x80
 
 struct rds_header {
 	__be64	seq;		/* 0 in ack frames and congestion maps */

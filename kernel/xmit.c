@@ -47,6 +47,7 @@ int rds_path_queue(struct rds_conn *conn, struct rds_msg *msg)
 	msg->seq = path->next_seq++;
 	msg->hdr.seq = cpu_to_be64(msg->seq);
 	msg->queued = true;
+	WRITE_ONCE(path->used, jiffies);
 	list_add_tail(&msg->path_item, &path->send_q);
 	if (!msg->rs)
 		path->pongs++;
@@ -100,7 +101,7 @@ static struct rds_msg *rds_xmit_next(struct rds_path *path, struct rds_ep *ep)
 	struct rds_msg *msg = NULL;
 
 	spin_lock_bh(&path->tx_lock);
-	if (path->ep != ep || path->state != RDS_PATH_UP)
+	if (path->ep != ep || path->state != RDS_PATH_UP || ep->quiet)
 		goto out;
 	msg = path->xmit_msg;
 	if (msg)

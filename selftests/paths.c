@@ -266,6 +266,221 @@ TEST_F_TIMEOUT(paths, heartbeats_keep_a_connection, RDS_SLOW_TEST)
 	EXPECT_EQ(RDS_INFO_PATH_UP, self->path.state);
 }
 
+/* --- connections that nobody uses --------------------------------------- */
+
+/* Addresses of their own, so that nobody else uses the connections; in the one namespace that has devices the sysctl is put back. */
+FIXTURE(idle) {
+	union rds_addr		from;
+	union rds_addr		to;
+	union rds_addr		other;	/* a third one, of: */
+	int			asker;	/* a socket that asks for lists */
+	int			tx;
+	int			rx;
+	long			idle;
+	bool			rxe;
+	char			delete[256];
+	struct list		l;
+	struct rds_info_path	path;
+};
+FIXTURE_VARIANT(idle) { enum rds_bed bed; };
+FIXTURE_VARIANT_ADD(idle, loop4) { .bed = BED_LOOP4 };
+FIXTURE_VARIANT_ADD(idle, rxe) { .bed = BED_RXE };
+
+static void own_addresses(struct __test_metadata *_metadata, FIXTURE_DATA(idle) *self)
+{
+	char from[INET_ADDRSTRLEN], to[INET_ADDRSTRLEN], add[256];
+
+	((unsigned char *)&self->from.in.sin_addr)[3] = 71;
+	((unsigned char *)&self->to.in.sin_addr)[3] = 72;
+	if (!self->rxe)
+		return;
+	inet_ntop(AF_INET, &self->from.in.sin_addr, from, sizeof(from));
+	inet_ntop(AF_INET, &self->to.in.sin_addr, to, sizeof(to));
+	snprintf(add, sizeof(add), "ip addr add %s/24 dev ${NETDEV:-eth0}; ip addr add %s/24 dev ${NETDEV:-eth0}",
+		 from, to);
+	snprintf(self->delete, sizeof(self->delete),
+		 "ip addr del %s/24 dev ${NETDEV:-eth0}; ip addr del %s/24 dev ${NETDEV:-eth0}", from, to);
+	ASSERT_EQ(0, system(add));
+}
+
+FIXTURE_SETUP(idle)
+{
+	self->rxe = bed_is_rxe(variant->bed);
+	if (!self->rxe)
+		ASSERT_EQ(0, unshare(CLONE_NEWNET));
+	bed_need(_metadata, variant->bed, &self->from, &self->to);
+	self->other = addr_with_port(&self->from, 0);
+	self->idle = sysctl_get("connection_idle_seconds");
+	ASSERT_EQ(600, self->idle);
+	own_addresses(_metadata, self);
+	self->asker = open_bound(_metadata, &self->other);
+	self->tx = open_bound_soon(_metadata, &self->from);
+	self->rx = open_bound_soon(_metadata, &self->to);
+}
+
+FIXTURE_TEARDOWN(idle)
+{
+	close(self->tx);
+	close(self->rx);
+	close(self->asker);
+	EXPECT_EQ(0, sysctl_set("connection_idle_seconds", self->idle));
+	if (self->delete[0])
+		EXPECT_EQ(0, system(self->delete));
+}
+
+/* How many connections there are from one to the other; of the last one, its path. */
+static int find(FIXTURE_DATA(idle) *self, const union rds_addr *from, const union rds_addr *to)
+{
+	return find_path(self->asker, &self->l, from, to, self->rxe ? "infiniband" : "loopback", 0, &self->path);
+}
+
+static void send_idle(struct __test_metadata *_metadata, FIXTURE_DATA(idle) *self, uint32_t n)
+{
+	ASSERT_EQ(sizeof(n), rds_send(self->tx, &self->to, &n, sizeof(n), 0));
+}
+
+static void take_idle(struct __test_metadata *_metadata, FIXTURE_DATA(idle) *self, uint32_t n)
+{
+	uint32_t in = ~n;
+
+	ASSERT_EQ(sizeof(in), rds_recv_wait(self->rx, &in, sizeof(in), NULL));
+	ASSERT_EQ(n, in);
+}
+
+/* It is down for having been idle, whichever end has closed it, since the time given. */
+static void wait_for_idle(struct __test_metadata *_metadata, FIXTURE_DATA(idle) *self,
+			  const union rds_addr *from, const union rds_addr *to, int64_t since)
+{
+	const struct rds_info_drop *drop = &self->path.drops[0];
+	int64_t end = now_ms() + RDS_WAIT_MS;
+
+	do {
+		nap();
+		ASSERT_EQ(1, find(self, from, to));
+	} while ((self->path.state != RDS_INFO_PATH_DOWN || drop->when < since) && now_ms() < end);
+	EXPECT_EQ(RDS_INFO_PATH_DOWN, self->path.state);
+	EXPECT_GE(drop->when, since);
+	EXPECT_STREQ("idle", (const char *)drop->reason);
+	EXPECT_EQ(0, drop->err);
+	EXPECT_EQ(0, drop->flags);
+}
+
+/* It is closed, made again by the next messages, which arrive in order, and forgotten when no socket has it. */
+TEST_F_TIMEOUT(idle, closed_and_forgotten, RDS_SLOW_TEST)
+{
+	int64_t end, since = real_ns();
+	uint64_t connects;
+	uint32_t n;
+
+	send_idle(_metadata, self, 0);
+	take_idle(_metadata, self, 0);
+	ASSERT_EQ(1, find(self, &self->from, &self->to));
+	ASSERT_EQ(RDS_INFO_PATH_UP, self->path.state);
+	connects = self->path.connects;
+	ASSERT_EQ(0, sysctl_set("connection_idle_seconds", 1));
+	if (self->rxe)
+		wait_for_idle(_metadata, self, &self->from, &self->to, since);
+	since = real_ns();
+	for (n = 1; n < 20; n++)
+		send_idle(_metadata, self, n);
+	for (n = 1; n < 20; n++)
+		take_idle(_metadata, self, n);
+	ASSERT_EQ(1, find(self, &self->from, &self->to));
+	if (self->rxe) {
+		EXPECT_GT(self->path.connects, connects);
+		wait_for_idle(_metadata, self, &self->from, &self->to, since);
+	}
+	close(self->tx);
+	end = now_ms() + RDS_WAIT_MS;
+	while ((find(self, &self->from, &self->to) || find(self, &self->to, &self->from)) && now_ms() < end)
+		nap();
+	EXPECT_EQ(0, find(self, &self->from, &self->to));
+	EXPECT_EQ(0, find(self, &self->to, &self->from));
+	/* both ends have forgotten their numbers, and get along */
+	self->tx = open_bound(_metadata, &self->from);
+	for (n = 100; n < 110; n++)
+		send_idle(_metadata, self, n);
+	for (n = 100; n < 110; n++)
+		take_idle(_metadata, self, n);
+	EXPECT_EQ(-EAGAIN, rds_recv(self->rx, &n, sizeof(n), MSG_DONTWAIT, NULL));
+}
+
+/* One end is forgotten, the other is kept by a socket: each takes the other's numbers for what they are. */
+TEST_F_TIMEOUT(idle, one_end_forgotten, RDS_SLOW_TEST)
+{
+	uint32_t n, in;
+	int64_t end;
+
+	if (!self->rxe)
+		return;	/* there is one end only */
+	for (n = 0; n < 30; n++) {
+		send_idle(_metadata, self, n);
+		take_idle(_metadata, self, n);
+	}
+	ASSERT_EQ(0, sysctl_set("connection_idle_seconds", 1));
+	/* the receiver's side has no socket that has sent by it */
+	end = now_ms() + RDS_WAIT_MS;
+	while (find(self, &self->to, &self->from) && now_ms() < end)
+		nap();
+	ASSERT_EQ(0, find(self, &self->to, &self->from));
+	ASSERT_EQ(1, find(self, &self->from, &self->to));
+	for (n = 30; n < 60; n++)
+		send_idle(_metadata, self, n);
+	for (n = 30; n < 60; n++)
+		take_idle(_metadata, self, n);
+	/* and now the other way, from the side that counts from 1 */
+	for (n = 60; n < 70; n++) {
+		ASSERT_EQ(sizeof(n), rds_send(self->rx, &self->from, &n, sizeof(n), 0));
+		send_idle(_metadata, self, n);
+		ASSERT_EQ(sizeof(in), rds_recv_wait(self->tx, &in, sizeof(in), NULL));
+		ASSERT_EQ(n, in);
+		take_idle(_metadata, self, n);
+	}
+	EXPECT_EQ(-EAGAIN, rds_recv(self->rx, &n, sizeof(n), MSG_DONTWAIT, NULL));
+	EXPECT_EQ(-EAGAIN, rds_recv(self->tx, &n, sizeof(n), MSG_DONTWAIT, NULL));
+}
+
+/* Another connection, that carries one message, is closed after all. */
+static void wait_for_another(struct __test_metadata *_metadata, FIXTURE_DATA(idle) *self)
+{
+	int64_t since = real_ns();
+
+	ASSERT_EQ(1, rds_send(self->asker, &self->from, "x", 1, 0));
+	wait_for_idle(_metadata, self, &self->other, &self->from, since);
+}
+
+/* While a port is congested, of which the sender has been told and waits for more, it stays. */
+TEST_F_TIMEOUT(idle, busy_stays, RDS_SLOW_TEST)
+{
+	int size = 2048, n = 0, got, ret;
+	char data[1000] = "";
+	uint64_t drops;
+	int64_t end;
+
+	if (!self->rxe)
+		return;	/* always connected */
+	ASSERT_EQ(0, setsockopt(self->rx, SOL_SOCKET, SO_RCVBUF, &size, sizeof(size)));
+	end = now_ms() + RDS_WAIT_MS;
+	do {
+		ret = rds_send(self->tx, &self->to, data, sizeof(data), MSG_DONTWAIT);
+		n += ret > 0;
+	} while (ret > 0 && now_ms() < end);
+	ASSERT_LT(ret, 0);	/* ENOBUFS or EAGAIN */
+	ASSERT_EQ(1, find(self, &self->from, &self->to));
+	drops = self->path.nr_drops;
+	ASSERT_EQ(0, sysctl_set("connection_idle_seconds", 1));
+	/* the second one was not used for as long as is allowed at a time when this one had not been either */
+	wait_for_another(_metadata, self);
+	wait_for_another(_metadata, self);
+	ASSERT_EQ(1, find(self, &self->from, &self->to));
+	EXPECT_EQ(drops, self->path.nr_drops);
+	EXPECT_EQ(RDS_INFO_PATH_UP, self->path.state);
+	for (got = 0; got < n; got++)
+		ASSERT_EQ(sizeof(data), rds_recv_wait(self->rx, data, sizeof(data), NULL));
+	/* and when it is over, it goes */
+	wait_for_idle(_metadata, self, &self->from, &self->to, 0);
+}
+
 /* --- who may, and how --------------------------------------------------- */
 
 static int reset_as_nobody(void *arg)

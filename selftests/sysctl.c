@@ -21,6 +21,7 @@ static const struct knob knobs[] = {
 	{ "ping_enable", 1, 0, 1, false },
 	{ "conn_heartbeat_interval_secs", 60, 1, 600, false },
 	{ "conn_heartbeat_timeout_secs", 10, 0, 60, false },
+	{ "connection_idle_seconds", 600, 0, 86400, false },
 	{ "ib/max_send_wr", 32, 1, INT32_MAX, false },
 	{ "ib/max_recv_wr", 512, 1, INT32_MAX, false },
 	{ "ib/max_unsignaled_wr", 8, 1, 64, false },

@@ -87,9 +87,14 @@ static int fake_step(struct rds_ep *ep)
 	return fake.step_err;
 }
 
-static void fake_probe(struct rds_ep *ep)
+static void fake_signal(struct rds_ep *ep, enum rds_signal signal)
 {
-	fake.probes++;
+	fake.signals[signal]++;
+}
+
+static bool fake_busy(struct rds_ep *ep)
+{
+	return to_fake_ep(ep)->nr_ops;
 }
 
 static void fake_end_op(struct fake_ep *ep, int status)
@@ -240,7 +245,8 @@ const struct rds_transport fake_transport = {
 	.accept		= fake_accept,
 	.reject		= fake_reject,
 	.step		= fake_step,
-	.probe		= fake_probe,
+	.signal		= fake_signal,
+	.busy		= fake_busy,
 	.close		= fake_close,
 	.release	= fake_release,
 	.xmit		= fake_xmit,

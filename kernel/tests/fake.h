@@ -53,7 +53,7 @@ struct fake {
 	unsigned int	rejected;
 	unsigned int	last_rejected;	/* number of that endpoint */
 	unsigned int	steps;
-	unsigned int	probes;
+	unsigned int	signals[RDS_SIGNAL_BUSY + 1];	/* by kind */
 	unsigned int	closed;
 	unsigned int	released;
 	unsigned int	flushes;

@@ -512,6 +512,11 @@ static void path_peer_generation(struct kunit *test)
 	rds_ep_set_peer_generation(&ep->ep, 6);		/* it was restarted */
 	KUNIT_EXPECT_EQ(test, path->rx.next, 0);
 	KUNIT_EXPECT_EQ(test, path->peer_generation, 6);
+	/* the first message of the one after that is here before the news */
+	fixture_receive(test, conn, 3, 0, PORT_B, PORT_A, 10);
+	rds_ep_set_peer_generation(&ep->ep, 7);
+	KUNIT_EXPECT_EQ(test, path->rx.next, 4);
+	KUNIT_EXPECT_EQ(test, path->peer_generation, 7);
 	rds_ep_put(&ep->ep);
 	rds_ep_put(gone);
 }
@@ -558,7 +563,8 @@ static void heartbeat_timer(struct rds_conn *conn)
 {
 	rds_path_post(&conn->path, RDS_EV_TIMER);
 	flush(conn);
-	timer_delete_sync(&conn->path.timer);
+	if (timer_delete_sync(&conn->path.timer))
+		rds_conn_put(conn);
 }
 
 static void come_up(struct kunit *test, struct rds_conn *conn, bool heartbeat)
@@ -584,11 +590,11 @@ static void path_heartbeat(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, timer_pending(&path->timer));
 	for (i = 1; i <= 3; i++) {
 		heartbeat_timer(conn);			/* ask */
-		KUNIT_EXPECT_EQ(test, fake.probes, i);
+		KUNIT_EXPECT_EQ(test, fake.signals[RDS_SIGNAL_PING], i);
 		fake_ack(conn, 0);			/* whatever comes in is an answer */
 		rds_path_post(path, RDS_EV_TIMER);
 		flush(conn);
-		KUNIT_EXPECT_EQ(test, fake.probes, i);
+		KUNIT_EXPECT_EQ(test, fake.signals[RDS_SIGNAL_PING], i);
 		KUNIT_EXPECT_EQ(test, path->state, RDS_PATH_UP);
 		KUNIT_EXPECT_TRUE(test, timer_pending(&path->timer));
 	}
@@ -597,7 +603,7 @@ static void path_heartbeat(struct kunit *test)
 	path->ep->probe_end = jiffies + HZ * 3600;
 	heartbeat_timer(conn);
 	KUNIT_EXPECT_EQ(test, path->state, RDS_PATH_UP);
-	KUNIT_EXPECT_EQ(test, fake.probes, i);
+	KUNIT_EXPECT_EQ(test, fake.signals[RDS_SIGNAL_PING], i);
 	path->ep->probe_end = jiffies - 1;
 	heartbeat_timer(conn);
 	KUNIT_EXPECT_EQ(test, path->state, RDS_PATH_DOWN);
@@ -615,7 +621,7 @@ static void path_without_heartbeat(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, timer_pending(&conn->path.timer));
 	heartbeat_timer(conn);
 	heartbeat_timer(conn);
-	KUNIT_EXPECT_EQ(test, fake.probes, 0);
+	KUNIT_EXPECT_EQ(test, fake.signals[RDS_SIGNAL_PING], 0);
 	KUNIT_EXPECT_EQ(test, conn->path.state, RDS_PATH_UP);
 }
 
