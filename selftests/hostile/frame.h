@@ -30,6 +30,7 @@
 #define PRIV_ROOM	56
 
 #define CAPS_MAGIC	0x5d
+#define CAPS_OURS	0x07	/* ordered duels, heartbeats, being quiet */
 #define CAP_HEARTBEAT	0x02
 
 /* A header in host order; packing adds the checksum. */

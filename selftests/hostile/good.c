@@ -79,8 +79,8 @@ static void check_reply(struct __test_metadata *_metadata, struct peer *p, uint8
 
 	ASSERT_GE(p->said_len, len);
 	EXPECT_EQ(0, memcmp(want, p->said, len - 4));
-	EXPECT_EQ(0x5d, p->said[len - 4]);
-	EXPECT_EQ(3, p->said[len - 3]);	/* ordered duels, heartbeats */
+	EXPECT_EQ(CAPS_MAGIC, p->said[len - 4]);
+	EXPECT_EQ(CAPS_OURS, p->said[len - 3]);
 	EXPECT_NE(0, get_be16(p->said + len - 2));
 	EXPECT_TRUE(all_bytes(p->said + len, p->said_len - len, 0));
 	/* for ever: a peer may be without a receive buffer for a while */

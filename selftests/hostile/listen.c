@@ -67,8 +67,8 @@ static void request_is_right(struct __test_metadata *_metadata, FIXTURE_DATA(hos
 	len = priv_pack(&priv, want);
 	ASSERT_EQ(PRIV_ROOM, p->said_len);
 	EXPECT_EQ(0, memcmp(want, p->said, len - 4));
-	EXPECT_EQ(0x5d, p->said[len - 4]);
-	EXPECT_EQ(7, p->said[len - 3]);	/* ordered duels, heartbeats, being quiet */
+	EXPECT_EQ(CAPS_MAGIC, p->said[len - 4]);
+	EXPECT_EQ(CAPS_OURS, p->said[len - 3]);
 	EXPECT_NE(0, get_be16(p->said + len - 2));
 	EXPECT_TRUE(all_bytes(p->said + len, PRIV_ROOM - len, 0));
 	EXPECT_EQ(7, p->asked.rnr_retry_count);
