@@ -348,6 +348,7 @@ static void rds_conn_end(struct rds_conn *conn)
 	rds_cong_remove_conn(conn);
 	if (conn->key.trans->loopback)
 		rds_conn_close_loopback(conn);
+	trace_rds_conn_end(conn);
 	rds_conn_free(conn);
 }
 
