@@ -14,6 +14,10 @@ import tsc
 from initramfs import Rig
 
 BOOT_SECONDS = 240
+# A kernel that says nothing for so long before there is a module of ours stands still, as Debian's own does at one boot in
+# some dozens under TCG, between two of its initcalls: it gets another chance, and then one more.
+BOOT_SILENCE_SECONDS = 90
+BOOT_TRIES = 3
 SPLAT = re.compile(
     r"WARNING:|BUG:|BUG at|Oops|Call Trace:|Kernel panic|general protection fault|blocked for more than|detected stalls|"
     r"self-detected stall|soft lockup|possible (recursive locking|circular locking|irq lock inversion)|"
@@ -52,6 +56,7 @@ class Machine:
         self.link_path = os.path.join(sockets, f"{role}.link")
         self.link_peer = os.path.join(sockets, "b.link" if role == "a" else "a.link")
         self.boot = 0
+        self.tries = 0  # of this boot
         self.test = None
         self.process = None
         self.port = None
@@ -59,8 +64,18 @@ class Machine:
         for path in (self.console, self.output):
             open(path, "w").close()
 
-    def start(self, initrd):
-        self.boot += 1
+    def stands_still(self):
+        """Has the boot said nothing for long?"""
+        size = os.path.getsize(self.console)
+        if size != self.console_size:
+            self.console_size, self.last_heard = size, time.monotonic()
+        return self.state == "booting" and time.monotonic() > self.last_heard + BOOT_SILENCE_SECONDS * self.options.slower
+
+    def start(self, initrd, again=False):
+        """Boots it: for the next time, or that time again."""
+        self.tries = self.tries + 1 if again else 1
+        self.boot += not again
+        self.console_size, self.last_heard = 0, time.monotonic()
         self.pending = b""
         self.state = "booting"  # booting, running, ended, between (tests), over; killed
         self.current = ""

@@ -12,7 +12,7 @@ import selectors
 import time
 
 from initramfs import Rig
-from machine import Machine
+from machine import BOOT_TRIES, Machine
 
 UNLOAD_SECONDS = 60
 KILL_GRACE_SECONDS = 20
@@ -36,8 +36,8 @@ class Run:
 
     # -- one VM's affairs -------------------------------------------------------------------------------------------
 
-    def start(self, machine):
-        machine.start(self.initrd)
+    def start(self, machine, again=False):
+        machine.start(self.initrd, again)
         self.selector.register(machine.port, selectors.EVENT_READ, machine)
 
     def stop(self, machine, state):
@@ -216,6 +216,10 @@ class Run:
                         "ended": "unloading did not end", "between": "the next test did not begin"}[machine.state]
                 self.give_up(machine, f"time is up: {what}")
             self.stop(machine, "killed")
+        elif machine.stands_still() and machine.tries < BOOT_TRIES:
+            print(f"# {self.record.run}{self.who(machine)}: the kernel's boot stands still: it is started again", flush=True)
+            self.stop(machine, "killed")
+            self.start(machine, again=True)
 
     def drain(self, machine):
         """What a VM said before it ended still counts."""

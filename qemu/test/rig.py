@@ -6,6 +6,7 @@ With --debug: that the debug kernel finds one bug of each kind (qemu/test/plante
 """
 
 import collections
+import glob
 import os
 import re
 import subprocess
@@ -16,6 +17,9 @@ QEMU = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 RUN = os.path.join(QEMU, "run.sh")
 sys.path.insert(0, QEMU)
 import machine  # noqa: E402
+from vmrun import SOME_FAILED  # noqa: E402
+
+LAST_WORDS = 30  # lines of a console that a failed case shows
 
 # Name, guest scripts, options, patterns that the report must show.
 CASES = [
@@ -86,12 +90,23 @@ def run(folder, name, scripts, options):
     return done.returncode, done.stdout
 
 
+def last_words(folder):
+    """The ends of the consoles, which go with the folder."""
+    words = []
+    for path in sorted(glob.glob(os.path.join(folder, "?.console"))):
+        with open(path, errors="replace") as console:
+            words += [f"{os.path.basename(path)}:", *collections.deque(console, maxlen=LAST_WORDS)]
+    return "\n".join(line.rstrip("\r\n") for line in words)
+
+
 def run_case(folder, name, scripts, options, patterns):
     """Returns why the case failed; nothing if it did not."""
     code, report = run(folder, name, scripts, options)
     missing = [p for p in patterns if not re.search(p, report, re.M)]
-    expected_code = 0 if any("0 failed" in p for p in patterns) else 1
-    return f"{report}exit code {code}, not found: {missing}" if missing or code != expected_code else ""
+    expected_code = 0 if any("0 failed" in p for p in patterns) else SOME_FAILED
+    if not missing and code == expected_code:
+        return ""
+    return f"{report}exit code {code}, not found: {missing}\n{last_words(os.path.join(folder, name))}"
 
 
 def run_planted(folder):

@@ -7,6 +7,7 @@ import io
 import os
 import sys
 import tempfile
+import time
 import types
 import unittest
 
@@ -171,6 +172,56 @@ class Sessions(Folder):
     def test_a_peer_is_not_ended_where_others_need_it(self):
         with self.assertRaises(vmrun.Rig):
             self.say(self.a, "peer", "kill")
+
+
+class Process:
+    """A VM's, which runs for ever."""
+
+    def poll(self):
+        return None
+
+    kill = wait = poll
+
+
+class Boots(Folder):
+    """A boot that stands still gets another chance."""
+
+    def setUp(self):
+        super().setUp()
+        options = types.SimpleNamespace(vms=1, slower=1)
+        record = results.Results(self.folder, "run", quiet=True)
+        self.run_ = session.Run(options, [], self.folder, record, None, self.folder)
+        self.vm = self.run_.machines[0]
+        self.started = []
+        self.run_.start = lambda vm, again: self.started.append(again)
+        self.boot("booting", 1)
+
+    def boot(self, state, tries):
+        """It has said nothing for a while longer than it may."""
+        self.vm.state, self.vm.tries, self.vm.boot, self.vm.process = state, tries, 1, Process()
+        self.vm.console_size = 0
+        self.vm.last_heard = time.monotonic() - machine.BOOT_SILENCE_SECONDS - 1
+        self.vm.deadline = None
+
+    def watched(self):
+        with contextlib.redirect_stdout(io.StringIO()):
+            self.run_.watch(self.vm)
+        return self.started
+
+    def test_one_that_says_nothing_is_started_again(self):
+        self.assertEqual(self.watched(), [True])
+
+    def test_one_that_says_something_goes_on(self):
+        self.file("a.console", "slow, but there")
+        self.assertEqual(self.watched(), [])
+
+    def test_a_test_may_be_silent(self):
+        self.boot("running", 1)
+        self.assertEqual(self.watched(), [])
+
+    def test_not_for_ever(self):
+        self.boot("booting", machine.BOOT_TRIES)
+        self.assertEqual(self.watched(), [])
 
 
 class Consoles(Folder):
