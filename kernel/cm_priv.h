@@ -21,9 +21,9 @@
 /* Capabilities between our own peers, in the tail padding that others send as zero: a byte
  * RDS_CAP_MAGIC, a byte of capability bits, and a big-endian 16-bit generation.
  *
- * The generation is a random number of the sender's connection object.  Another one than last time means
- * that the peer was restarted and counts its messages from 1: they are new, even those that it has to
- * send again.
+ * The generation is a number of the sender's connection object (conn.c).  Another one than last time means that
+ * the peer was restarted, or has forgotten a connection that nobody used, and counts its messages from 1: they
+ * are new, even those that it has to send again.
  */
 #define RDS_CAP_MAGIC		0x5d
 #define RDS_CAP_ORDERED_DUEL	0x01	/* of two simultaneous requests, the smaller address's stands */
