@@ -5,9 +5,10 @@
 # modules: ours ours
 # timeout: 600
 # memory: 1536
+# serve OPTION...
 serve()
 {
-	rds-serve -v -a "$MY_ADDR" -a "[$MY_ADDR6]" srv >serve.out 2>>serve.log &
+	rds-serve -v "$@" -a "$MY_ADDR" -a "[$MY_ADDR6]" srv >serve.out 2>>serve.log &
 	server=$!
 	wait_for 30 grep -qs serving serve.out
 }
@@ -39,7 +40,8 @@ sync_point long-running-2
 kill -KILL "$server"
 wait "$server" 2>/dev/null
 sync_point server-killed
-check "serve again" serve
+# The client may be killed between two windows: then only its silence tells, after 10 s.
+check "serve again" serve -t 10
 
 sync_point serving-again
 sync_point client-killed
