@@ -25,10 +25,15 @@ static struct rds_domain *rds_bind_domain(struct rds_sock *rs, const struct rds_
 {
 	struct rds_domain *domain;
 
-	if (!rs->preset)
-		return rds_transport_find(rs->rn, &a->addr, a->scope);
-	domain = rs->preset->domain_get(rs->rn, &a->addr, a->scope);
-	return IS_ERR(domain) ? ERR_PTR(-ENOPROTOOPT) : domain;
+	if (rs->preset) {
+		domain = rs->preset->domain_get(rs->rn, &a->addr, a->scope);
+		return IS_ERR(domain) ? ERR_PTR(-ENOPROTOOPT) : domain;
+	}
+	domain = rds_transport_find(rs->rn, &a->addr, a->scope);
+	if (PTR_ERR_OR_ZERO(domain) == -EADDRNOTAVAIL)
+		pr_info_ratelimited("rds_sockets: %pI6c is no address of a transport: not bound\n",
+				    &a->addr);
+	return domain;
 }
 
 static int rds_bind_to(struct rds_sock *rs, const struct rds_addr *a)
@@ -39,16 +44,15 @@ static int rds_bind_to(struct rds_sock *rs, const struct rds_addr *a)
 	int err;
 
 	domain = rds_bind_domain(rs, a);
-	if (IS_ERR(domain)) {
-		if (PTR_ERR(domain) == -EADDRNOTAVAIL)
-			pr_info_ratelimited("rds_sockets: %pI6c is no address of a transport: not bound\n",
-					    &a->addr);
+	if (IS_ERR(domain))
 		return PTR_ERR(domain);
-	}
+	err = rds_transport_enter(domain->trans, rs->rn);
+	if (err)
+		goto put_domain;
 	map = rds_cong_map_local(rs->rn, &a->addr);
 	if (IS_ERR(map)) {
 		err = PTR_ERR(map);
-		goto put_domain;
+		goto leave;
 	}
 	/* messages can come in as soon as the table has the socket */
 	rs->lmap = map;
@@ -64,6 +68,8 @@ put_map:
 	rs->lmap = NULL;
 	rs->domain = NULL;
 	rds_cong_map_put(map);
+leave:
+	rds_transport_leave(domain->trans, rs->rn);
 put_domain:
 	rds_domain_put(domain);
 	return err;
@@ -287,6 +293,8 @@ static int rds_release(struct socket *sock)
 	sock_orphan(sk);
 	sock->sk = NULL;
 	rds_release_caches(rs);
+	if (rs->trans)
+		rds_transport_leave(rs->trans, rs->rn);
 	sock_put(sk);
 	return 0;
 }

@@ -327,19 +327,21 @@ int rds_conn_for_each(struct rds_net *rn, void (*visit)(struct rds_conn *conn, v
 	return rds_net_for_each(rn, &rn->conn_list, &ops, &v);
 }
 
-/* The last one standing, when the namespace goes away. */
-static struct rds_conn *rds_conn_first(struct rds_net *rn)
+/* One of @trans, or of any with NULL, taken off the list; NULL: none is left. */
+static struct rds_conn *rds_conn_take(struct rds_net *rn, const struct rds_transport *trans)
 {
-	struct rds_conn *conn;
+	struct rds_conn *conn, *found = NULL;
 
 	spin_lock_bh(&rn->lock);
-	conn = list_first_entry_or_null(&rn->conn_list, struct rds_conn, net_item);
-	if (conn) {
-		rds_conn_get(conn);
+	list_for_each_entry(conn, &rn->conn_list, net_item) {
+		if (trans && conn->key.trans != trans)
+			continue;
+		found = rds_conn_get(conn);
 		list_del_init(&conn->net_item);
+		break;
 	}
 	spin_unlock_bh(&rn->lock);
-	return conn;
+	return found;
 }
 
 /* Nobody is left who uses @conn, or can find it. */
@@ -391,18 +393,23 @@ static void rds_conn_kill(struct rds_conn *conn)
 		rds_conn_put(conn);
 }
 
-void rds_conn_net_exit(struct rds_net *rn)
+void rds_conn_kill_all(struct rds_net *rn, const struct rds_transport *trans)
 {
 	struct rds_conn *conn;
 
+	while ((conn = rds_conn_take(rn, trans))) {
+		rds_conn_kill(conn);
+		rds_conn_put(conn);
+	}
+}
+
+void rds_conn_net_exit(struct rds_net *rn)
+{
 	spin_lock_bh(&rn->lock);
 	rn->dying = true;
 	spin_unlock_bh(&rn->lock);
 	cancel_delayed_work_sync(&rn->collector);
-	while ((conn = rds_conn_first(rn))) {
-		rds_conn_kill(conn);
-		rds_conn_put(conn);
-	}
+	rds_conn_kill_all(rn, NULL);
 	/* a message's last reference may still be with the workqueue that unpins its pages */
 	rds_msg_flush();
 	wait_var_event(&rn->nr_conns, !atomic64_read(&rn->nr_conns));

@@ -77,6 +77,11 @@ int rds_conn_for_each(struct rds_net *rn, void (*visit)(struct rds_conn *conn, v
 /* End those that have not been used for a while.  Sleeps. */
 void rds_conn_collect(struct rds_net *rn);
 
+/* Kill every connection of @trans, or of all with NULL: each has let go of its endpoint when this returns.  Nobody may
+ * be about to send on one, or to make one.  Sleeps.
+ */
+void rds_conn_kill_all(struct rds_net *rn, const struct rds_transport *trans);
+
 int rds_conn_net_init(struct rds_net *rn);
 /* Kill every connection of the namespace and wait for the end of each worker.  Sleeps. */
 void rds_conn_net_exit(struct rds_net *rn);

@@ -16,12 +16,8 @@
 static struct rds_domain *rds_ib_domain_get(struct rds_net *rn, const struct in6_addr *addr,
 					    u32 scope)
 {
-	struct rds_ib_device *dev;
+	struct rds_ib_device *dev = rds_ib_cm_find_device(rn->net, addr, scope);
 
-	/* RDMA devices and our listeners are in the initial namespace */
-	if (!net_eq(rn->net, &init_net))
-		return ERR_PTR(-EADDRNOTAVAIL);
-	dev = rds_ib_cm_find_device(addr, scope);
 	return IS_ERR(dev) ? ERR_CAST(dev) : &dev->domain;
 }
 
@@ -45,6 +41,8 @@ const struct rds_transport rds_ib_transport = {
 	.domain_get	= rds_ib_domain_get,
 	.domain_for_each = rds_ib_dev_for_each,
 	.domain_release	= rds_ib_dev_free,
+	.listen		= rds_ib_listen,
+	.unlisten	= rds_ib_unlisten,
 	.connect	= rds_ib_connect,
 	.accept		= rds_ib_accept,
 	.reject		= rds_ib_reject,
@@ -69,20 +67,15 @@ int rds_ib_init(void)
 	if (err)
 		return err;
 	rds_transport_register(&rds_ib_transport);
-	err = rds_ib_listen();
+	/* the initial namespace answers peers with or without sockets, as in mainline, until it is taken down with the rest */
+	err = rds_transport_enter(&rds_ib_transport, rds_net(&init_net));
 	if (err)
-		goto out_unregister;
-	return 0;
-
-out_unregister:
-	rds_transport_unregister(&rds_ib_transport);
-	rds_ib_dev_unregister_client();
+		rds_ib_exit();
 	return err;
 }
 
 void rds_ib_exit(void)
 {
-	rds_ib_unlisten();
 	rds_transport_unregister(&rds_ib_transport);
 	rds_ib_dev_unregister_client();
 }

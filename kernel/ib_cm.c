@@ -18,6 +18,7 @@
 #include "conn.h"
 #include "ib_qp.h"
 #include "ib_recv.h"
+#include "net.h"
 #include "stats.h"
 #include "trace.h"
 
@@ -43,15 +44,14 @@
 /* RDMA reads under way in each direction; each costs memory. */
 #define RDS_IB_READS		16
 
+/* The CM ids of a namespace that take requests.  Each holds the namespace. */
 struct rds_ib_listener {
-	struct rdma_cm_id	*id;
+	struct rdma_cm_id	*id;		/* NULL: IPv6 is switched off */
+	struct rds_net		*rn;
 	bool			v6;
 };
 
-static struct rds_ib_listener rds_ib_listeners[] = {
-	{ .v6 = false },
-	{ .v6 = true },
-};
+#define RDS_IB_LISTENERS	2
 
 /* Addresses */
 
@@ -91,14 +91,14 @@ static int rds_ib_no_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 }
 
 /* Binding a CM id to it is how an address' device is found. */
-struct rds_ib_device *rds_ib_cm_find_device(const struct in6_addr *addr, u32 scope)
+struct rds_ib_device *rds_ib_cm_find_device(struct net *net, const struct in6_addr *addr, u32 scope)
 {
 	struct rds_ib_device *dev = NULL;
 	struct sockaddr_storage ss;
 	struct rdma_cm_id *id;
 	int err;
 
-	id = rdma_create_id(&init_net, rds_ib_no_event, NULL, RDMA_PS_TCP, IB_QPT_RC);
+	id = rdma_create_id(net, rds_ib_no_event, NULL, RDMA_PS_TCP, IB_QPT_RC);
 	if (IS_ERR(id))
 		return ERR_CAST(id);
 	rds_ib_to_sockaddr(&ss, addr, scope, 0);
@@ -307,7 +307,8 @@ struct rds_ep *rds_ib_connect(struct rds_path *path)
 	if (!ep)
 		return ERR_PTR(-ENOMEM);
 	rds_ep_get(&ep->ep);	/* the CM id's */
-	ep->cm_id = rdma_create_id(&init_net, rds_ib_cm_event, ep, RDMA_PS_TCP, IB_QPT_RC);
+	ep->cm_id = rdma_create_id(rds_path_conn(path)->rn->net, rds_ib_cm_event, ep, RDMA_PS_TCP,
+				   IB_QPT_RC);
 	if (IS_ERR(ep->cm_id)) {
 		err = PTR_ERR(ep->cm_id);
 		rds_ep_put(&ep->ep);
@@ -496,13 +497,14 @@ static int rds_ib_request_key(struct rdma_cm_id *id, const struct rds_cm_priv *p
 	return 0;
 }
 
-static struct rds_ib_ep *rds_ib_request_ep(struct rdma_cm_id *id, const struct rds_conn_key *key)
+static struct rds_ib_ep *rds_ib_request_ep(struct rdma_cm_id *id, struct rds_net *rn,
+					   const struct rds_conn_key *key)
 {
 	struct rds_conn *conn;
 	struct rds_ib_ep *ep;
 	int err;
 
-	conn = rds_conn_get_or_create(rds_net(&init_net), key, RDS_CONN_BY_PEER);
+	conn = rds_conn_get_or_create(rn, key, RDS_CONN_BY_PEER);
 	if (IS_ERR(conn))
 		return ERR_CAST(conn);
 	ep = rds_ib_ep_alloc(&conn->path, false);
@@ -535,9 +537,11 @@ static int rds_ib_request_post(struct rdma_cm_id *id, struct rds_ib_ep *ep)
 	return err;
 }
 
-static int rds_ib_take_request(struct rdma_cm_id *id, const struct rdma_conn_param *param, bool v6)
+static int rds_ib_take_request(const struct rds_ib_listener *listener, struct rdma_cm_id *id,
+			       const struct rdma_conn_param *param)
 {
 	struct rds_conn_key key;
+	bool v6 = listener->v6;
 	struct rds_cm_priv priv;
 	struct rds_ib_ep *ep;
 	u16 version;
@@ -547,9 +551,12 @@ static int rds_ib_take_request(struct rdma_cm_id *id, const struct rdma_conn_par
 	version = rds_cm_choose_version(&priv, v6, param->private_data_len);
 	if (!version)
 		return -EPROTONOSUPPORT;
+	/* the CM goes by the address alone */
+	if (!rdma_dev_access_netns(id->device, listener->rn->net))
+		return -EADDRNOTAVAIL;
 	if (rds_ib_request_key(id, &priv, said, &key))
 		return -EADDRNOTAVAIL;
-	ep = rds_ib_request_ep(id, &key);
+	ep = rds_ib_request_ep(id, listener->rn, &key);
 	if (IS_ERR(ep))
 		return PTR_ERR(ep);
 	ep->version = version;
@@ -560,9 +567,8 @@ static int rds_ib_take_request(struct rdma_cm_id *id, const struct rdma_conn_par
 	return rds_ib_request_post(id, ep);
 }
 
-static void rds_ib_count_refusal(const struct rdma_cm_id *id, int err)
+static void rds_ib_count_refusal(struct rds_net *rn, const struct rdma_cm_id *id, int err)
 {
-	struct rds_net *rn = rds_net(&init_net);
 	struct rds_conn_key key = { 0 };
 
 	rds_ib_from_sockaddr(&key.laddr, &id->route.addr.src_addr);
@@ -594,9 +600,9 @@ static int rds_ib_listen_event(struct rdma_cm_id *id, struct rdma_cm_event *even
 
 	if (event->event != RDMA_CM_EVENT_CONNECT_REQUEST)
 		return 0;
-	err = rds_ib_take_request(id, &event->param.conn, listener->v6);
+	err = rds_ib_take_request(listener, id, &event->param.conn);
 	if (err) {
-		rds_ib_count_refusal(id, err);
+		rds_ib_count_refusal(listener->rn, id, err);
 		rds_ib_send_reject(id);
 	}
 	return err;
@@ -609,7 +615,7 @@ static int rds_ib_listen_one(struct rds_ib_listener *listener)
 	struct rdma_cm_id *id;
 	int err;
 
-	id = rdma_create_id(&init_net, rds_ib_listen_event, listener, RDMA_PS_TCP, IB_QPT_RC);
+	id = rdma_create_id(listener->rn->net, rds_ib_listen_event, listener, RDMA_PS_TCP, IB_QPT_RC);
 	if (IS_ERR(id))
 		return PTR_ERR(id);
 	if (listener->v6) {
@@ -631,35 +637,48 @@ static int rds_ib_listen_one(struct rds_ib_listener *listener)
 	return 0;
 }
 
-int rds_ib_listen(void)
+static void rds_ib_listeners_free(struct rds_ib_listener *listeners)
 {
+	unsigned int i;
+
+	for (i = 0; i < RDS_IB_LISTENERS; i++) {
+		if (listeners[i].id)
+			rdma_destroy_id(listeners[i].id);
+	}
+	kfree(listeners);
+}
+
+int rds_ib_listen(struct rds_net *rn)
+{
+	struct rds_ib_listener *listeners;
 	unsigned int i;
 	int err;
 
-	for (i = 0; i < ARRAY_SIZE(rds_ib_listeners); i++) {
-		struct rds_ib_listener *listener = &rds_ib_listeners[i];
+	listeners = kcalloc(RDS_IB_LISTENERS, sizeof(*listeners), GFP_KERNEL);
+	if (!listeners)
+		return -ENOMEM;
+	for (i = 0; i < RDS_IB_LISTENERS; i++) {
+		struct rds_ib_listener *listener = &listeners[i];
 
+		listener->rn = rn;
+		listener->v6 = i > 0;
 		/* the CM would take requests that nobody can answer */
 		if (listener->v6 && !ipv6_mod_enabled())
 			continue;
 		err = rds_ib_listen_one(listener);
 		if (err) {
-			pr_err("rds_sockets: cannot listen on RDMA port %u: error %d\n",
+			pr_err_ratelimited("rds_sockets: cannot listen on RDMA port %u: error %d\n",
 			       listener->v6 ? RDS_CM_PORT_V6 : RDS_CM_PORT_V4, err);
-			rds_ib_unlisten();
+			rds_ib_listeners_free(listeners);
 			return err;
 		}
 	}
+	rn->listeners = listeners;
 	return 0;
 }
 
-void rds_ib_unlisten(void)
+void rds_ib_unlisten(struct rds_net *rn)
 {
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(rds_ib_listeners); i++) {
-		if (rds_ib_listeners[i].id)
-			rdma_destroy_id(rds_ib_listeners[i].id);
-		rds_ib_listeners[i].id = NULL;
-	}
+	rds_ib_listeners_free(rn->listeners);
+	rn->listeners = NULL;
 }

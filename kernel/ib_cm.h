@@ -6,6 +6,8 @@
 #include "ib_ep.h"
 
 struct in6_addr;
+struct net;
+struct rds_net;
 
 /* The transport's calls. */
 struct rds_ep *rds_ib_connect(struct rds_path *path);
@@ -14,14 +16,13 @@ void rds_ib_reject(struct rds_ep *ep);
 int rds_ib_step(struct rds_ep *ep);
 void rds_ib_close(struct rds_ep *ep);
 void rds_ib_release(struct rds_ep *ep);
+int rds_ib_listen(struct rds_net *rn);
+void rds_ib_unlisten(struct rds_net *rn);
 
-/* The device that has local address @addr, with a reference to its domain; else an ERR_PTR.  Sleeps. */
-struct rds_ib_device *rds_ib_cm_find_device(const struct in6_addr *addr, u32 scope);
+/* The device that has local address @addr of namespace @net, with a reference to its domain; else an ERR_PTR.  Sleeps. */
+struct rds_ib_device *rds_ib_cm_find_device(struct net *net, const struct in6_addr *addr, u32 scope);
 
 /* @ep's peer considers us connected.  Any context, until its queue pair is gone. */
 void rds_ib_peer_sends(struct rds_ib_ep *ep);
-
-int rds_ib_listen(void);
-void rds_ib_unlisten(void);
 
 #endif

@@ -247,6 +247,8 @@ static struct rds_ib_device *rds_ib_dev_alloc(struct ib_device *ibdev)
 	if (!dev)
 		return NULL;
 	dev->ibdev = ibdev;
+	/* moved to another one, a device is removed and comes anew; one that all share is the initial one's */
+	dev->rn = rds_net(read_pnet(&ibdev->coredev.rdma_net));
 	dev->domain.trans = &rds_ib_transport;
 	dev->domain.atomics = ibdev->attrs.atomic_cap != IB_ATOMIC_NONE;
 	refcount_set(&dev->domain.ref, 1);
@@ -268,7 +270,7 @@ static int rds_ib_dev_setup(struct rds_ib_device *dev)
 	if (IS_ERR(dev->pd))
 		return PTR_ERR(dev->pd);
 	/* asked for once: it can be set at any time */
-	dev->rq.size = rds_ib_rq_size(ibdev);
+	dev->rq.size = rds_ib_rq_size(dev);
 	dev->recv_cq = ib_alloc_cq_any(ibdev, dev, dev->rq.size + RDS_IB_DEV_EXTRA_CQES,
 				       IB_POLL_SOFTIRQ);
 	if (IS_ERR(dev->recv_cq)) {

@@ -14,6 +14,8 @@
 #include "ib_recv.h"
 #include "transport.h"
 
+struct rds_net;
+
 /* Sent through the device's receive completion queue to learn that all before it was handled. */
 struct rds_ib_marker {
 	struct ib_cqe		cqe;
@@ -23,6 +25,7 @@ struct rds_ib_marker {
 struct rds_ib_device {
 	struct rds_domain	domain;		/* its references keep this memory, not the device */
 	struct ib_device	*ibdev;		/* valid until rds_ib_dev_remove() returns */
+	struct rds_net		*rn;		/* of the namespace that it belongs to; likewise */
 	struct list_head	item;		/* rds_ib_devices, while alive */
 
 	struct ib_pd		*pd;		/* one for all, so that every queue pair may use a key */

@@ -47,18 +47,12 @@ struct rds_ib_rbuf {
 
 /* Buffers */
 
-/* Devices are those of the initial namespace. */
-static const struct rds_sysctl *rds_ib_dev_sysctl(void)
+unsigned int rds_ib_rq_size(const struct rds_ib_device *dev)
 {
-	return &rds_net(&init_net)->sysctl;
-}
-
-unsigned int rds_ib_rq_size(const struct ib_device *ibdev)
-{
-	unsigned int size = READ_ONCE(rds_ib_dev_sysctl()->ib_max_recv_wr);
+	unsigned int size = READ_ONCE(dev->rn->sysctl.ib_max_recv_wr);
 
 	return min_t(unsigned int, clamp(size, RDS_IB_RQ_MIN, RDS_IB_RQ_MAX),
-		     ibdev->attrs.max_srq_wr);
+		     dev->ibdev->attrs.max_srq_wr);
 }
 
 /* Events come when fewer are left than this. */
@@ -198,13 +192,13 @@ static void rds_ib_rq_work(struct work_struct *work)
 
 static void rds_ib_rq_event(struct ib_event *event, void *data)
 {
-	struct rds_ib_rq *rq = data;
+	struct rds_ib_device *dev = data;
 
 	if (event->event != IB_EVENT_SRQ_LIMIT_REACHED)
 		return;
-	rds_stat_inc(rds_net(&init_net), ib_srq_low);
+	rds_stat_inc(dev->rn, ib_srq_low);
 	/* a device may call this from a hard interrupt: no lock */
-	rds_ib_rq_refill(rq, 0);
+	rds_ib_rq_refill(&dev->rq, 0);
 }
 
 /* Frames */
@@ -231,9 +225,9 @@ static enum rds_drop_reason rds_ib_frame_reason(enum rds_frame frame)
 }
 
 /* Peers decide how many messages are begun and not ended, each of up to 1 MiB. */
-static unsigned int rds_ib_max_partial_pages(void)
+static unsigned int rds_ib_max_partial_pages(const struct rds_ib_device *dev)
 {
-	return READ_ONCE(rds_ib_dev_sysctl()->ib_max_recv_allocation) / (PAGE_SIZE / RDS_FRAG_LEN);
+	return READ_ONCE(dev->rn->sysctl.ib_max_recv_allocation) / (PAGE_SIZE / RDS_FRAG_LEN);
 }
 
 /* One more page: -EDQUOT if there are too many.  Those who hold them for no good are given up then. */
@@ -241,7 +235,7 @@ static int rds_ib_rx_count_page(struct rds_ib_ep *ep)
 {
 	struct rds_ib_device *dev = ep->dev;
 
-	if (atomic_inc_return(&dev->partial_pages) > rds_ib_max_partial_pages()) {
+	if (atomic_inc_return(&dev->partial_pages) > rds_ib_max_partial_pages(dev)) {
 		atomic_dec(&dev->partial_pages);
 		rds_ib_dev_drop_stale(dev);
 		return -EDQUOT;
@@ -570,7 +564,7 @@ int rds_ib_rq_init(struct rds_ib_device *dev)
 	struct rds_ib_rq *rq = &dev->rq;
 	struct ib_srq_init_attr init = {
 		.event_handler	= rds_ib_rq_event,
-		.srq_context	= rq,
+		.srq_context	= dev,
 		.srq_type	= IB_SRQT_BASIC,
 	};
 	int err;

@@ -28,7 +28,7 @@ struct rds_ib_rq {
 };
 
 /* Buffers for a device: the number, at most what it can do. */
-unsigned int rds_ib_rq_size(const struct ib_device *ibdev);
+unsigned int rds_ib_rq_size(const struct rds_ib_device *dev);
 
 /* Make the shared receive queue and fill it.  Sleeps. */
 int rds_ib_rq_init(struct rds_ib_device *dev);

@@ -8,6 +8,7 @@
 #include "conn.h"
 #include "mr.h"
 #include "stats.h"
+#include "transport.h"
 
 unsigned int rds_net_id __read_mostly;
 
@@ -56,6 +57,7 @@ static int __net_init rds_net_init(struct net *net)
 	rn->net = net;
 	spin_lock_init(&rn->lock);
 	INIT_LIST_HEAD(&rn->socks);
+	rds_transport_net_init(rn);
 	rn->stats = alloc_percpu(struct rds_stats);
 	if (!rn->stats)
 		return err;
@@ -94,6 +96,7 @@ static void __net_exit rds_net_exit(struct net *net)
 {
 	struct rds_net *rn = rds_net(net);
 
+	rds_transport_net_exit(rn);
 	rds_conn_net_exit(rn);
 	rds_mr_net_exit(rn);
 	rds_cong_net_exit(rn);

@@ -3,6 +3,7 @@
 #ifndef RDS_NET_H
 #define RDS_NET_H
 
+#include <linux/mutex.h>
 #include <linux/rhashtable.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
@@ -11,6 +12,7 @@
 #include "sysctl.h"
 
 struct rds_stats;
+struct rds_transport;
 
 struct rds_net {
 	struct net		*net;
@@ -27,6 +29,13 @@ struct rds_net {
 	atomic64_t		nr_conns;	/* objects that exist, the unlisted ones too */
 	atomic64_t		nr_mrs;		/* not yet revoked */
 	atomic64_t		pinned;		/* bytes, in whole pages */
+
+	/* The transport beside loopback, see rds_transport_enter(). */
+	struct mutex		fabric_lock;
+	unsigned int		fabric_users;	/* bound sockets; the module, for the initial namespace */
+	const struct rds_transport *fabric;	/* listens, and may have connections; NULL: neither */
+	struct delayed_work	fabric_idle;	/* holds the namespace while it is pending or runs */
+	void			*listeners;	/* the transport's own, while it listens */
 
 	spinlock_t		lock;		/* the lists below, and dying; a leaf */
 	struct list_head	conn_list;

@@ -127,9 +127,6 @@ static int rds_set_transport_to(struct rds_sock *rs, int type)
 
 	if (type < 0 || type >= RDS_TRANS_COUNT)
 		return -EINVAL;
-	/* RDMA outside the initial namespace is for devices that belong to one */
-	if (type != RDS_TRANS_TCP && !net_eq(sock_net(&rs->sk), &init_net))
-		return -EPROTOTYPE;
 	trans = rds_transport_by_type(type);
 	if (!trans)
 		return -ENOPROTOOPT;

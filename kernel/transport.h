@@ -56,6 +56,13 @@ struct rds_transport {
 	/* Call @fn, which does not sleep, for each device that @rn may use.  NULL: there are no devices. */
 	void (*domain_for_each)(struct rds_net *rn, rds_domain_fn fn, void *arg);
 
+	/* Take requests of peers for addresses of @rn's namespace, from now on or no longer.  When unlisten has
+	 * returned none is under way.  -ENOMEM, -EADDRINUSE.  One call at a time, in pairs.  Sleep.  NULL: no peer
+	 * asks.
+	 */
+	int (*listen)(struct rds_net *rn);
+	void (*unlisten)(struct rds_net *rn);
+
 	/* Called by the path's worker alone, sleeping.
 	 *
 	 * connect: make an endpoint and start connecting; it posts RDS_EV_ESTABLISHED when messages can
@@ -133,6 +140,16 @@ struct rds_domain *rds_transport_find(struct rds_net *rn, const struct in6_addr 
 void rds_transport_for_each_domain(struct rds_net *rn, rds_domain_fn fn, void *arg);
 /* The transport that SO_RDS_TRANSPORT calls @type, NULL if it is not there.  Loopback cannot be asked for. */
 const struct rds_transport *rds_transport_by_type(int type);
+
+/* A socket of @rn is bound to @trans, from now on or no longer.  A transport may keep the namespace alive by what it listens
+ * and connects with.  So it does neither without such a socket, but for a second in which what was sent before the last
+ * close is delivered.  Enter: -ENOMEM, -EADDRINUSE.  Sleep.
+ */
+int rds_transport_enter(const struct rds_transport *trans, struct rds_net *rn);
+void rds_transport_leave(const struct rds_transport *trans, struct rds_net *rn);
+void rds_transport_net_init(struct rds_net *rn);
+/* No socket is left: end at once what is left of the transport's.  Sleeps. */
+void rds_transport_net_exit(struct rds_net *rn);
 
 /* The one that was registered beside loopback (main.c), or NULL. */
 void rds_transport_register(const struct rds_transport *trans);

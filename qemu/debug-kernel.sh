@@ -107,6 +107,7 @@ make_module() { make -s -C "$dest/build" M="$copy/$1" -j"$jobs" KCFLAGS=-g "${@:
 
 kernel
 copy=$top/build/${1:-debug}
-copy_sources kernel uapi qemu/test/planted
+copy_sources kernel uapi qemu/test/planted selftests/rxe_owner
 make_module kernel "${@:2}"
 make_module qemu/test/planted
+make_module selftests/rxe_owner

@@ -97,7 +97,8 @@ def build_initrd(options, tests, work):
     """Base, overlay and this run's own files, one after the other. Guests run what is in /rds/run/0, /rds/run/1, ..."""
     base = initramfs.base(options.kernel, os.path.join(options.cache, "initramfs"))
     extra = {"run/env": write(work, "env", machine_environment(options))}
-    for module in glob.glob(os.path.join(options.ours, "*.ko")):
+    # and those that tests need, built beside it
+    for module in glob.glob(os.path.join(options.ours, "*.ko")) + glob.glob(os.path.join(options.ours, "../selftests/*/*.ko")):
         extra[f"kernel/{os.path.basename(module)}"] = module
     for number, test in enumerate(tests):
         extra[f"run/{number}/env"] = write(work, f"env.{number}", test_environment(test))
