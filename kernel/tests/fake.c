@@ -7,6 +7,7 @@
 #include "../ib.h"
 #include "../mr.h"
 #include "../msg.h"
+#include "../net.h"
 #include "../rds_uapi.h"
 #include "../xmit.h"
 
@@ -32,6 +33,18 @@ static void fake_domain_release(struct rds_domain *domain)
 {
 	fake.domains--;
 	kfree(domain);
+}
+
+static int fake_listen(struct rds_net *rn)
+{
+	if (!fake.listen_err)
+		WRITE_ONCE(fake.listening, fake.listening + 1);
+	return fake.listen_err;
+}
+
+static void fake_unlisten(struct rds_net *rn)
+{
+	WRITE_ONCE(fake.listening, fake.listening - 1);
 }
 
 /* Endpoints */
@@ -241,6 +254,8 @@ const struct rds_transport fake_transport = {
 	.type		= RDS_TRANS_IB,
 	.domain_get	= fake_domain_get,
 	.domain_release	= fake_domain_release,
+	.listen		= fake_listen,
+	.unlisten	= fake_unlisten,
 	.connect	= fake_connect,
 	.accept		= fake_accept,
 	.reject		= fake_reject,
@@ -259,7 +274,7 @@ const struct rds_transport fake_transport = {
 int rds_ib_init(void)
 {
 	rds_transport_register(&fake_transport);
-	return 0;
+	return rds_transport_enter(&fake_transport, rds_net(&init_net));
 }
 
 void rds_ib_exit(void)

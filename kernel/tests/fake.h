@@ -38,6 +38,7 @@ struct fake_sent {
 struct fake {
 	/* told by the test */
 	bool		by_hand;	/* endpoints become established only by fake_establish() */
+	int		listen_err;
 	int		connect_err;
 	int		accept_err;
 	int		step_err;
@@ -47,6 +48,7 @@ struct fake {
 	void		(*on_close)(struct fake_ep *ep);	/* while the path is closing it */
 
 	/* the record */
+	int		listening;	/* namespaces */
 	unsigned int	connects;	/* calls, failed ones too */
 	unsigned int	made;		/* endpoints */
 	unsigned int	accepted;

@@ -106,6 +106,7 @@ void fixture_exit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake.released, fake.made);
 	KUNIT_EXPECT_EQ(test, fake.registered, fake.unregistered);
 	KUNIT_EXPECT_EQ(test, fake.domains, 0);
+	KUNIT_EXPECT_EQ(test, fake.listening, 0);
 	KUNIT_EXPECT_FALSE(test, fake.overlap);
 	KUNIT_EXPECT_EQ(test, fixture_pinned(test), 0);
 }

@@ -118,7 +118,92 @@ static void net_dying_makes_no_connection(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic64_read(&rn->nr_conns), 0);
 }
 
+static void close_last(struct kunit *test)
+{
+	struct fixture *f = fixture(test);
+
+	sock_release(f->socks[--f->nr_socks]);
+}
+
+/* As in a namespace that the module has no use for by itself: with the last bound socket it all ends, a second later. */
+static void net_listens_while_a_socket_is_bound(struct kunit *test)
+{
+	struct rds_sock *rs = fixture_socket(test, 1, PORT_A);
+	struct rds_conn *conn = fixture_conn(test, 1, 2), *again;
+	struct rds_net *rn = fixture(test)->rn;
+
+	come_up(test, rs, conn);
+	rds_transport_leave(&fake_transport, rn);
+	fixture_socket(test, 1, PORT_B);
+	close_last(test);
+	msleep(1500);
+	KUNIT_EXPECT_EQ(test, fake.listening, 1);
+	FIXTURE_ASSERT_STATE(test, conn, RDS_PATH_UP);
+	close_last(test);
+	KUNIT_EXPECT_TRUE(test, fixture_eventually(!READ_ONCE(fake.listening)));
+	FIXTURE_ASSERT_STATE(test, conn, RDS_PATH_DEAD);
+	/* and begins anew, with another connection */
+	rs = fixture_socket(test, 1, PORT_A);
+	KUNIT_EXPECT_EQ(test, fake.listening, 1);
+	again = fixture_conn(test, 1, 2);
+	KUNIT_EXPECT_PTR_NE(test, again, conn);
+	come_up(test, rs, again);
+}
+
+/* A socket that is bound within that second finds everything as it was. */
+static void net_listens_on_for_a_second(struct kunit *test)
+{
+	struct rds_sock *rs = fixture_socket(test, 1, PORT_A);
+	struct rds_conn *conn = fixture_conn(test, 1, 2);
+
+	come_up(test, rs, conn);
+	rds_transport_leave(&fake_transport, fixture(test)->rn);
+	close_last(test);
+	fixture_socket(test, 1, PORT_A);
+	msleep(1500);
+	KUNIT_EXPECT_EQ(test, fake.listening, 1);
+	FIXTURE_ASSERT_STATE(test, conn, RDS_PATH_UP);
+}
+
+/* The module goes while that second is not over: nothing may be left to run. */
+static void net_exit_within_the_second(struct kunit *test)
+{
+	struct rds_sock *rs = fixture_socket(test, 1, PORT_A);
+	struct rds_conn *conn = fixture_conn(test, 1, 2);
+
+	come_up(test, rs, conn);
+	rds_transport_leave(&fake_transport, fixture(test)->rn);
+	close_last(test);
+	fixture_stop(test);
+	KUNIT_EXPECT_EQ(test, fake.listening, 0);
+}
+
+static void net_bind_fails_if_listening_does(struct kunit *test)
+{
+	struct rds_sock *rs = fixture_socket(test, 1, 0);
+	struct rds_net *rn = fixture(test)->rn;
+	struct sockaddr_in sin = {
+		.sin_family	= AF_INET,
+		.sin_port	= htons(PORT_A),
+		.sin_addr	= { fake_addr(1).s6_addr32[3] },
+	};
+
+	rds_transport_leave(&fake_transport, rn);
+	KUNIT_ASSERT_TRUE(test, fixture_eventually(!READ_ONCE(fake.listening)));
+	fake.listen_err = -EADDRINUSE;
+	KUNIT_EXPECT_EQ(test, kernel_bind(rs->sk.sk_socket, (struct sockaddr *)&sin, sizeof(sin)),
+			-EADDRINUSE);
+	KUNIT_EXPECT_EQ(test, fake.listening, 0);
+	fake.listen_err = 0;
+	KUNIT_EXPECT_EQ(test, kernel_bind(rs->sk.sk_socket, (struct sockaddr *)&sin, sizeof(sin)), 0);
+	KUNIT_EXPECT_EQ(test, fake.listening, 1);
+}
+
 static struct kunit_case net_cases[] = {
+	KUNIT_CASE(net_listens_while_a_socket_is_bound),
+	KUNIT_CASE(net_listens_on_for_a_second),
+	KUNIT_CASE(net_exit_within_the_second),
+	KUNIT_CASE(net_bind_fails_if_listening_does),
 	KUNIT_CASE(net_exit_in_every_state),
 	KUNIT_CASE(net_exit_while_backing_off),
 	KUNIT_CASE(net_exit_with_operations),

@@ -5,7 +5,7 @@
 #
 # modules: none
 # timeout: 300
-# kernels: stock
+# kernels: stock debug
 cd /rds || exit
 
 containers() { bash selftests/containers.sh "$@"; }
