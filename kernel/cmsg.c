@@ -48,13 +48,13 @@ static int cmsg_copy(void *to, size_t size, const struct cmsg_item *item)
 	return 0;
 }
 
-static int parse_rdma(struct rds_send_req *req, const struct cmsg_item *item)
+static int parse_rdma(struct rds_send_req *req, const struct cmsg_item *item, u32 max_rdma)
 {
 	struct rds_rdma_args *args = &req->rdma;
 
 	if (req->has_rdma || cmsg_copy(args, sizeof(*args), item))
 		return -EINVAL;
-	if (args->remote_vec.bytes > RDS_MSG_MAX)
+	if (args->remote_vec.bytes > max_rdma)
 		return -EMSGSIZE;
 	if (!args->nr_local)
 		return -EINVAL;
@@ -148,11 +148,11 @@ static int parse_async(struct rds_send_req *req, const struct cmsg_item *item)
 	return 0;
 }
 
-static int parse_item(struct rds_send_req *req, const struct cmsg_item *item)
+static int parse_item(struct rds_send_req *req, const struct cmsg_item *item, u32 max_rdma)
 {
 	switch (item->type) {
 	case RDS_CMSG_RDMA_ARGS:
-		return parse_rdma(req, item);
+		return parse_rdma(req, item, max_rdma);
 	case RDS_CMSG_RDMA_DEST:
 		return parse_dest(req, item);
 	case RDS_CMSG_RDMA_MAP:
@@ -188,7 +188,7 @@ int rds_cmsg_check_form(const void *control, size_t len)
 	return offset;
 }
 
-int rds_cmsg_parse(struct rds_send_req *req, const void *control, size_t len)
+int rds_cmsg_parse(struct rds_send_req *req, const void *control, size_t len, u32 max_rdma)
 {
 	struct cmsg_item item;
 	long offset;
@@ -204,7 +204,7 @@ int rds_cmsg_parse(struct rds_send_req *req, const void *control, size_t len)
 	for (offset = 0; (offset = cmsg_next(control, len, offset, &item)) > 0; ) {
 		if (item.level != SOL_RDS)
 			continue;
-		err = parse_item(req, &item);
+		err = parse_item(req, &item, max_rdma);
 		if (err)
 			return err;
 		if (groups_mixed(req))
@@ -228,7 +228,7 @@ static u64 range_pages(const struct rds_iovec *vec, u32 page_size)
 }
 
 int rds_rdma_check_local(const struct rds_rdma_args *args, const struct rds_iovec *iov,
-			 u32 page_size, u32 *bytes, u32 *pages)
+			 u32 page_size, u32 max_rdma, u32 *bytes, u32 *pages)
 {
 	u64 nr_bytes = 0;	/* at most 2^10 ranges of 2^32 bytes: no wrap */
 	u64 nr_pages = 0;
@@ -242,7 +242,7 @@ int rds_rdma_check_local(const struct rds_rdma_args *args, const struct rds_iove
 	}
 	if (nr_bytes > args->remote_vec.bytes)
 		return -EINVAL;
-	if (nr_bytes > RDS_MSG_MAX)
+	if (nr_bytes > max_rdma)
 		return -EMSGSIZE;
 
 	*bytes = nr_bytes;

@@ -37,21 +37,21 @@ int rds_cmsg_check_form(const void *control, size_t len);
  *		than its struct; RDMA_ARGS, the atomics, ASYNC_SEND, and DEST with MAP, twice each;
  *		{DEST, MAP, ZCOPY} mixed with {RDMA_ARGS, atomics}; a SOL_RDS type that
  *		nobody sends
- *  -EMSGSIZE	RDMA_ARGS for more than 1 MiB on the peer's side, or with more than
+ *  -EMSGSIZE	RDMA_ARGS for more than @max_rdma bytes on the peer's side, or with more than
  *		RDS_MAX_LOCAL_IOVECS local ranges (0 of them: -EINVAL)
  * Messages of other levels are stepped over, and as everywhere an end too short for a header
  * is no message.  Of two ZCOPY cookies the last counts.  An unmasked atomic of exactly 56 bytes (no mask
  * fields, swap_add before compare) is converted.
  */
-int rds_cmsg_parse(struct rds_send_req *req, const void *control, size_t len);
+int rds_cmsg_parse(struct rds_send_req *req, const void *control, size_t len, u32 max_rdma);
 
 /* Check the local ranges @iov of an RDMA operation, already copied from user space.
  * Stores the sum of their bytes and of the pages that they touch.
  * Returns 0; -EINVAL for an empty range, one that wraps or has 4 GiB or more, or a sum above
- * @args->remote_vec.bytes; -EMSGSIZE for a sum above 1 MiB.
+ * @args->remote_vec.bytes; -EMSGSIZE for a sum above @max_rdma.
  */
 int rds_rdma_check_local(const struct rds_rdma_args *args, const struct rds_iovec *iov,
-			 u32 page_size, u32 *bytes, u32 *pages);
+			 u32 page_size, u32 max_rdma, u32 *bytes, u32 *pages);
 
 /* Check a buffer to be registered.  Returns 0 and its pages; -EINVAL if it wraps or is empty,
  * -EMSGSIZE if it touches more than @max_pages pages.

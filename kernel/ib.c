@@ -31,7 +31,7 @@ static void rds_ib_info(struct rds_ep *base, struct rds6_info_rdma_connection *r
 	record->max_recv_wr = ep->dev->rq.size;
 	record->max_send_sge = rds_ib_qp_max_sge(ep->dev->ibdev);
 	record->rdma_mr_max = attrs->max_mr;
-	record->rdma_mr_size = RDS_MR_MAX_PAGES;
+	record->rdma_mr_size = ep->dev->domain.max_mr_pages;
 	record->sl = ep->cm_id->route.path_rec ? ep->cm_id->route.path_rec->sl : 0;
 }
 

@@ -251,6 +251,7 @@ static struct rds_ib_device *rds_ib_dev_alloc(struct ib_device *ibdev)
 	dev->rn = rds_net(read_pnet(&ibdev->coredev.rdma_net));
 	dev->domain.trans = &rds_ib_transport;
 	dev->domain.atomics = ibdev->attrs.atomic_cap != IB_ATOMIC_NONE;
+	dev->domain.max_mr_pages = rds_ib_mr_max_pages(ibdev);
 	refcount_set(&dev->domain.ref, 1);
 	mutex_init(&dev->marker_lock);
 	init_waitqueue_head(&dev->qp_gone);

@@ -316,14 +316,20 @@ static int rds_ib_mr_map(struct rds_ib_device *dev, struct rds_ib_mr *rmr)
 	return n < 0 ? n : -EINVAL;
 }
 
-/* Room for a page more than there are: when an access ends with the last of 256 pages, soft-RoCE of Linux 6.1 looks
- * where the next 256 would stand.
+/* Regions have room for a page more than there are: when an access ends with the last of 256 pages, soft-RoCE of
+ * Linux 6.1 looks where the next 256 would stand.
  */
+#define RDS_IB_MR_SPARE_PAGES	1u
+
+u32 rds_ib_mr_max_pages(const struct ib_device *ibdev)
+{
+	return min_t(u32, ibdev->attrs.max_fast_reg_page_list_len - RDS_IB_MR_SPARE_PAGES,
+		     RDS_MR_MAX_PAGES);
+}
+
 static struct ib_mr *rds_ib_mr_alloc(struct rds_ib_device *dev, unsigned int pages)
 {
-	u32 room = min(pages + 1, dev->ibdev->attrs.max_fast_reg_page_list_len);
-
-	return ib_alloc_mr(dev->pd, IB_MR_TYPE_MEM_REG, room);
+	return ib_alloc_mr(dev->pd, IB_MR_TYPE_MEM_REG, pages + RDS_IB_MR_SPARE_PAGES);
 }
 
 static int rds_ib_mr_setup(struct rds_ib_device *dev, struct rds_ib_mr *rmr)

@@ -32,6 +32,8 @@ void rds_ib_mrs_init(struct rds_ib_device *dev);
 /* The device goes away: end all registrations. */
 void rds_ib_mrs_exit(struct rds_ib_device *dev);
 
+/* The most pages of one registration. */
+u32 rds_ib_mr_max_pages(const struct ib_device *ibdev);
 int rds_ib_mr_register(struct rds_domain *domain, struct rds_mr *mr);
 void rds_ib_mr_unregister(struct rds_domain *domain, struct rds_mr *mr);
 int rds_ib_mr_atomic(struct rds_domain *domain, struct rds_op *op);

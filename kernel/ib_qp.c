@@ -6,13 +6,14 @@
 #include "ib_dev.h"
 #include "ib_ep.h"
 #include "ib_send.h"
+#include "msg.h"
 
 /* Local pieces that one work request of an RDMA operation gathers or scatters.  Every entry of the send queue has
  * room for them, used or not.
  */
 #define RDS_IB_MAX_SGE		3u
-/* Local pieces of an operation: RDS_MSG_MAX bytes in up to 1024 ranges, each with its own first page. */
-#define RDS_IB_OP_PIECES	(RDS_MSG_MAX / PAGE_SIZE + 1024)
+/* Local pieces of an operation: RDS_RDMA_MAX bytes in up to 1024 ranges, each with its own first page. */
+#define RDS_IB_OP_PIECES	(RDS_RDMA_MAX / PAGE_SIZE + 1024)
 
 bool rds_ib_qp_device_ok(const struct ib_device *ibdev)
 {

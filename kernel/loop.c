@@ -26,6 +26,7 @@ static struct rds_domain rds_loop_domain = {
 	.trans	 = &rds_loop_transport,
 	.ref	 = REFCOUNT_INIT(1),	/* never given up */
 	.atomics = true,
+	.max_mr_pages = RDS_MR_MAX_PAGES,
 };
 
 static struct rds_domain *rds_loop_domain_get(struct rds_net *rn, const struct in6_addr *addr,

@@ -143,11 +143,11 @@ static struct rds_mr *rds_mr_alloc(struct rds_sock *rs, const struct rds_get_mr_
 	struct rds_mr *mr;
 
 	if (!rds_mr_count(rs))
-		return NULL;
+		return ERR_PTR(-ENOMEM);
 	mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
 	if (!mr) {
 		rds_mr_uncount(rs);
-		return NULL;
+		return ERR_PTR(-ENOMEM);
 	}
 	kref_init(&mr->ref);
 	INIT_LIST_HEAD(&mr->sock_item);
@@ -206,10 +206,10 @@ static struct rds_mr *rds_mr_register(struct rds_sock *rs, const struct rds_get_
 	domain = rds_sock_domain(rs);
 	if (IS_ERR(domain))
 		return ERR_CAST(domain);
-	mr = rds_mr_alloc(rs, args);
-	if (!mr) {
+	mr = pages > domain->max_mr_pages ? ERR_PTR(-EMSGSIZE) : rds_mr_alloc(rs, args);
+	if (IS_ERR(mr)) {
 		rds_domain_put(domain);
-		return ERR_PTR(-ENOMEM);
+		return mr;
 	}
 	mr->key.domain = domain;	/* put with the region */
 	err = rds_mr_pin(mr, args, pages);

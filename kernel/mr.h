@@ -18,8 +18,8 @@ struct rds_domain;
 struct rds_net;
 struct rds_sock;
 
-/* Most pages in one region: 1 MiB at any offset, with 4 KiB pages. */
-#define RDS_MR_MAX_PAGES	(RDS_MSG_MAX / PAGE_SIZE + 1)
+/* No region has more pages, whatever a device may take: its length has 32 bits. */
+#define RDS_MR_MAX_PAGES	(U32_MAX / PAGE_SIZE)
 
 struct rds_mr_key {
 	struct rds_domain	*domain;

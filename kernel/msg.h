@@ -50,6 +50,9 @@ struct rds_op {
 	struct work_struct work;	/* unpinning pages that were written to sleeps */
 };
 
+/* Bytes of a message's RDMA: by default as many as mainline's, and what an administrator may allow (max_rdma_bytes). */
+#define RDS_RDMA_DEFAULT	RDS_MSG_MAX
+#define RDS_RDMA_MAX		(16u << 20)
 #define RDS_MSG_MAX_OPS	2	/* a read or write, and an atomic */
 
 struct rds_msg {

@@ -109,7 +109,9 @@ static int rds_send_import_iov(struct rds_send *s)
 		return -ENOMEM;
 	if (copy_from_user(s->iov, u64_to_user_ptr(args->local_vec_addr), bytes))
 		return -EFAULT;
-	return rds_rdma_check_local(args, s->iov, PAGE_SIZE, &s->op_bytes, &s->op_pages);
+	/* not asked for twice: it may be set at any time */
+	return rds_rdma_check_local(args, s->iov, PAGE_SIZE, args->remote_vec.bytes, &s->op_bytes,
+				    &s->op_pages);
 }
 
 static int rds_send_check_atomics_work(struct rds_send *s)
@@ -155,7 +157,8 @@ static int rds_send_check(struct rds_send *s, struct msghdr *m, size_t len)
 	err = rds_send_check_size(s, len);
 	if (err)
 		return err;
-	err = rds_cmsg_parse(&s->req, m->msg_control, m->msg_controllen);
+	err = rds_cmsg_parse(&s->req, m->msg_control, m->msg_controllen,
+			     READ_ONCE(s->rs->rn->sysctl.max_rdma_bytes));
 	if (err)
 		return err;
 	err = rds_send_check_zcopy(s, m->msg_flags);

@@ -5,6 +5,7 @@
 #include <linux/moduleparam.h>
 #include <linux/slab.h>
 #include <linux/sysctl.h>
+#include "msg.h"
 #include "net.h"
 #include "path.h"
 #include "sock.h"
@@ -19,6 +20,7 @@ static const int rds_unsignaled_limit = 64;
 static const int rds_heartbeat_interval_limit = 600;
 static const int rds_heartbeat_timeout_limit = 60;
 static const int rds_idle_limit = 86400;
+static const int rds_rdma_limit = RDS_RDMA_MAX;
 
 /* The value's place in a table for all namespaces is an offset, kept in data until the copy is made. */
 #define RDS_PLACE(field)	((void *)offsetof(struct rds_sysctl, field))
@@ -57,6 +59,7 @@ static const struct ctl_table rds_core_table[] = {
 	RDS_INT("max_sockets", max_sockets, SYSCTL_ZERO, SYSCTL_INT_MAX),
 	RDS_INT("max_connections", max_connections, SYSCTL_ZERO, SYSCTL_INT_MAX),
 	RDS_INT("max_mrs", max_mrs, SYSCTL_ZERO, SYSCTL_INT_MAX),
+	RDS_INT("max_rdma_bytes", max_rdma_bytes, SYSCTL_ONE, &rds_rdma_limit),
 	RDS_ULONG("max_pinned_bytes", max_pinned_bytes),
 	RDS_INT("socket_max_mrs", socket_max_mrs, SYSCTL_ZERO, SYSCTL_INT_MAX),
 	RDS_ULONG("socket_max_pinned_bytes", socket_max_pinned_bytes),
@@ -94,6 +97,7 @@ static void rds_sysctl_set_defaults(struct rds_sysctl *s)
 	s->max_sockets = 32768;
 	s->max_connections = 16384;
 	s->max_mrs = 352256;
+	s->max_rdma_bytes = RDS_RDMA_DEFAULT;
 	s->max_pinned_bytes = min_t(u64, ram / 2, ULONG_MAX);
 	s->socket_max_mrs = 65536;
 	s->socket_max_pinned_bytes = min_t(u64, ram / 4, ULONG_MAX);

@@ -26,6 +26,7 @@ struct rds_sysctl {
 	int		max_sockets;
 	int		max_connections;
 	int		max_mrs;
+	int		max_rdma_bytes;	/* of one message */
 	unsigned long	max_pinned_bytes;
 	/* of each socket and connection in it */
 	int		socket_max_mrs;

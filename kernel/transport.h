@@ -27,6 +27,7 @@ struct rds_domain {
 	refcount_t			ref;
 	bool				dead;		/* the device is gone: registers nothing more */
 	bool				atomics;	/* remote atomics work */
+	u32				max_mr_pages;	/* of one registration */
 	atomic64_t			nr_mrs;		/* registered */
 	atomic64_t			pinned;		/* bytes, in whole pages, for its sockets */
 };

@@ -8,7 +8,7 @@
 #define RDS_HEADER_LEN		48
 #define RDS_EXT_LEN		16
 #define RDS_FRAG_LEN		4096u		/* payload of a full frame */
-#define RDS_MSG_MAX		(1u << 20)	/* payload of a message, and its RDMA bytes */
+#define RDS_MSG_MAX		(1u << 20)	/* payload of a message */
 #define RDS_CONG_MAP_LEN	8192u		/* 65536 ports, a bit each */
 
 #define RDS_PORT_PING		0

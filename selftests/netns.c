@@ -211,7 +211,7 @@ TEST_F_TIMEOUT(netns, D63_many_namespaces, RDS_SLOW_TEST)
 {
 	int i;
 
-	for (i = 0; i < 50; i++) {
+	for (i = 0; i < rds_rounds(50); i++) {
 		ASSERT_EQ(0, in_child(live_and_die, NULL));
 	}
 }

@@ -44,7 +44,7 @@ static void *make_and_close(void *arg)
 	struct victim *v = arg;
 	int i, fd;
 
-	for (i = 0; i < 500; i++) {
+	for (i = 0; i < rds_rounds(500); i++) {
 		fd = rds_socket();
 		v->fd = fd;
 		rds_bind(fd, v->a);
@@ -298,7 +298,7 @@ TEST_F_TIMEOUT(race, D37_receiver_dies_under_flood, RDS_SLOW_TEST)
 	char buf[64];
 
 	start_flood(_metadata, self, &b, f, thread, &stop);
-	for (i = 0; i < 300; i++) {
+	for (i = 0; i < rds_rounds(300); i++) {
 		/* sometimes with, sometimes without unread messages */
 		if (i % 3)
 			rds_recv(fd, buf, sizeof(buf), MSG_DONTWAIT, NULL);
@@ -319,7 +319,7 @@ TEST_F_TIMEOUT(race, D34_sender_dies_while_sending, RDS_SLOW_TEST)
 	char buf[5000] = "";
 	ssize_t n;
 
-	for (i = 0; i < 200; i++) {
+	for (i = 0; i < rds_rounds(200); i++) {
 		a = addr_with_port(&self->a, 0);
 		fd = open_bound(_metadata, &a);
 		for (j = 0; j < 10; j++) {
@@ -360,7 +360,7 @@ TEST_F_TIMEOUT(race, D34_close_under_senders, RDS_SLOW_TEST)
 	struct shared s;
 	char buf[600];
 
-	for (i = 0; i < 60; i++) {
+	for (i = 0; i < rds_rounds(60); i++) {
 		a = addr_with_port(&self->a, 0);
 		s = (struct shared){ .fd = open_bound(_metadata, &a), .to = b };
 		for (j = 0; j < 3; j++) {
@@ -454,7 +454,7 @@ TEST_F_TIMEOUT(race, D66_cancel_against_reopened_receiver, RDS_SLOW_TEST)
 		ASSERT_EQ(0, pthread_create(&thread[i], NULL, i ? send_on_shared : cancel_on_shared,
 					    &s));
 	}
-	for (i = 0; i < 200; i++) {
+	for (i = 0; i < rds_rounds(200); i++) {
 		for (j = 0; j < 5; j++)
 			rds_recv(rx, buf, sizeof(buf), MSG_DONTWAIT, NULL);
 		close(rx);

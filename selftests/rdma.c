@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* RDMA that succeeds: placement, local vectors, cookies on the way, notifications. */
-#include "rds_test.h"
+#include "sysctl.h"
 
 #define WRITE	RDS_RDMA_READWRITE
 #define READ	0
@@ -129,6 +129,34 @@ TEST_F_TIMEOUT(rdma, abi16_one_mebibyte_each_way, RDS_SLOW_TEST)
 	ASSERT_EQ(RDS_RDMA_SUCCESS, rdma_run(self->p.tx, &self->p.rx_addr, self->cookie, 0,
 					     self->local, self->size, READ));
 	EXPECT_EQ(0, memcmp(self->remote, self->local, self->size));
+}
+
+#define TWO_MEBIBYTES	(511 * 4096)	/* nearly: what soft-RoCE registers at once */
+
+/* A read and a write of all of @remote, which is as long as @local. */
+static void run_both_ways(struct __test_metadata *_metadata, FIXTURE_DATA(rdma) *self, char *remote, char *local,
+			  rds_rdma_cookie_t cookie)
+{
+	fill(local, TWO_MEBIBYTES, 6);
+	EXPECT_EQ(RDS_RDMA_SUCCESS, rdma_run(self->p.tx, &self->p.rx_addr, cookie, 0, local, TWO_MEBIBYTES, WRITE));
+	EXPECT_EQ(0, memcmp(remote, local, TWO_MEBIBYTES));
+	fill(remote, TWO_MEBIBYTES, 7);
+	EXPECT_EQ(RDS_RDMA_SUCCESS, rdma_run(self->p.tx, &self->p.rx_addr, cookie, 0, local, TWO_MEBIBYTES, READ));
+	EXPECT_EQ(0, memcmp(remote, local, TWO_MEBIBYTES));
+}
+
+TEST_F_TIMEOUT(rdma, abi16_better_two_mebibytes, RDS_SLOW_TEST)
+{
+	char *remote = map_guarded(_metadata, TWO_MEBIBYTES), *local = map_guarded(_metadata, TWO_MEBIBYTES);
+	rds_rdma_cookie_t cookie;
+
+	ASSERT_EQ(0, get_mr(self->p.rx, remote, TWO_MEBIBYTES, WRITE, &cookie));
+	EXPECT_EQ(-EMSGSIZE, rdma_run(self->p.tx, &self->p.rx_addr, cookie, 0, local, TWO_MEBIBYTES, WRITE));
+	ASSERT_EQ(0, sysctl_set("max_rdma_bytes", TWO_MEBIBYTES));
+	run_both_ways(_metadata, self, remote, local, cookie);
+	ASSERT_EQ(0, sysctl_set("max_rdma_bytes", TWO_MEBIBYTES - 1));
+	EXPECT_EQ(-EMSGSIZE, rdma_run(self->p.tx, &self->p.rx_addr, cookie, 0, local, TWO_MEBIBYTES, WRITE));
+	ASSERT_EQ(0, sysctl_set("max_rdma_bytes", RDS_MAX_MSG));
 }
 
 /* --- local vectors --- */
@@ -679,7 +707,7 @@ TEST_F_TIMEOUT(rdma, D18_free_against_sending_it, RDS_SLOW_TEST)
 	char c;
 	int i;
 
-	for (i = 0; i < 200; i++) {
+	for (i = 0; i < rds_rounds(200); i++) {
 		ASSERT_EQ(0, get_mr(self->p.rx, self->remote, 100, WRITE, &cookie));
 		freer_start(_metadata, &f, self->p.rx, cookie);
 		msg_init(&m, &self->p.tx_addr, "d", 1);

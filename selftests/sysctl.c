@@ -30,6 +30,7 @@ static const struct knob knobs[] = {
 	{ "max_sockets", 32768, 0, INT32_MAX, true },
 	{ "max_connections", 16384, 0, INT32_MAX, true },
 	{ "max_mrs", 352256, 0, INT32_MAX, true },
+	{ "max_rdma_bytes", 1 << 20, 1, 16 << 20, true },
 	{ "socket_max_mrs", 65536, 0, INT32_MAX, true },
 	{ "socket_max_empty_messages", 1024, 1, INT32_MAX, true },
 	{ "socket_max_notifications", 65536, 0, INT32_MAX, true },

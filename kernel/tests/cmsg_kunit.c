@@ -86,7 +86,7 @@ static int parse_one(struct kunit *test, struct rds_send_req *req, int type, con
 	KUNIT_ASSERT_NOT_NULL(test, buf);
 	put_item(buf, len, SOL_RDS, type, len, data, data_len);
 	memset(req, 0x5a, sizeof(*req));
-	return rds_cmsg_parse(req, buf, len);
+	return rds_cmsg_parse(req, buf, len, MIB);
 }
 
 /* Every type that may be sent, and its size by the ABI. */
@@ -198,7 +198,7 @@ static void cmsg_d08_false_length(struct kunit *test)
 	data = good_data(row->type, &size);
 	for (i = 0; i < ARRAY_SIZE(lens); i++) {
 		put_item(buf, full, SOL_RDS, row->type, lens[i], data, size);
-		KUNIT_EXPECT_EQ_MSG(test, rds_cmsg_parse(&req, buf, full), -EINVAL,
+		KUNIT_EXPECT_EQ_MSG(test, rds_cmsg_parse(&req, buf, full, MIB), -EINVAL,
 				    "cmsg_len %zu", lens[i]);
 	}
 }
@@ -219,7 +219,7 @@ static void cmsg_truncated_buffer(struct kunit *test)
 		KUNIT_ASSERT_NOT_NULL(test, buf);
 		put_item(buf, room, SOL_RDS, row->type, HEAD + size, data, size);
 		ok = room < sizeof(struct cmsghdr) || room == HEAD + size;
-		KUNIT_EXPECT_EQ_MSG(test, rds_cmsg_parse(&req, buf, room), ok ? 0 : -EINVAL,
+		KUNIT_EXPECT_EQ_MSG(test, rds_cmsg_parse(&req, buf, room, MIB), ok ? 0 : -EINVAL,
 				    "%zu bytes of %zu", room, HEAD + size);
 	}
 }
@@ -367,7 +367,7 @@ static void cmsg_list(struct kunit *test)
 
 	buf = lay_out(test, row, &len);
 	memset(&req, 0x5a, sizeof(req));
-	KUNIT_EXPECT_EQ(test, rds_cmsg_parse(&req, buf, len), row->err);
+	KUNIT_EXPECT_EQ(test, rds_cmsg_parse(&req, buf, len, MIB), row->err);
 	if (row->err)
 		return;
 	KUNIT_EXPECT_EQ(test, req.has_dest, row_has(row, RDS_CMSG_RDMA_DEST));
@@ -394,9 +394,9 @@ static void cmsg_form_before_meaning(struct kunit *test)
 	put_item(buf, len, SOL_RDS, RDS_CMSG_RDMA_ARGS, HEAD + sizeof(too_big), &too_big,
 		 sizeof(too_big));
 	put_item(buf + HEAD + sizeof(too_big), HEAD, SOL_SOCKET, 1, HEAD, NULL, 0);
-	KUNIT_EXPECT_EQ(test, rds_cmsg_parse(&req, buf, len), -EMSGSIZE);
+	KUNIT_EXPECT_EQ(test, rds_cmsg_parse(&req, buf, len, MIB), -EMSGSIZE);
 	put_item(buf + HEAD + sizeof(too_big), HEAD, SOL_SOCKET, 1, HEAD + 1, NULL, 0);
-	KUNIT_EXPECT_EQ(test, rds_cmsg_parse(&req, buf, len), -EINVAL);
+	KUNIT_EXPECT_EQ(test, rds_cmsg_parse(&req, buf, len, MIB), -EINVAL);
 }
 
 /* Sizes in RDMA_ARGS. */
@@ -531,7 +531,8 @@ static void cmsg_check_local(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, iov);
 	for (i = 0; i < row->nr; i++)
 		iov[i] = i ? row->others : row->first;
-	KUNIT_EXPECT_EQ(test, rds_rdma_check_local(&args, iov, row->page_size, &bytes, &pages),
+	KUNIT_EXPECT_EQ(test, rds_rdma_check_local(&args, iov, row->page_size, MIB, &bytes,
+					   &pages),
 			row->err);
 	if (row->err)
 		return;

@@ -292,6 +292,7 @@ int fake_add_device(void)
 		return -ENOMEM;
 	domain->trans = &fake_transport;
 	domain->atomics = true;
+	domain->max_mr_pages = 257;
 	refcount_set(&domain->ref, 1);
 	fake.domain = domain;
 	fake.domains++;

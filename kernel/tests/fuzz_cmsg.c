@@ -50,7 +50,7 @@ static void check_ranges(struct rds_rdma_args args, struct fuzz_input *in)
 	if (nr < args.nr_local)
 		args.nr_local = nr;
 	iov = fuzz_copy(in->data, args.nr_local * sizeof(*iov));
-	if (!rds_rdma_check_local(&args, iov, 4096, &bytes, &pages)) {
+	if (!rds_rdma_check_local(&args, iov, 4096, RDS_MSG_MAX, &bytes, &pages)) {
 		for (i = 0; i < args.nr_local; i++) {
 			MUST(iov[i].bytes && iov[i].addr + iov[i].bytes > iov[i].addr);
 			MUST(!rds_mr_check_range(&iov[i], 4096, 257, &mr_pages));
@@ -80,7 +80,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	in.data += len;
 	in.left -= len;
 
-	err = rds_cmsg_parse(&req, control, len);
+	err = rds_cmsg_parse(&req, control, len, RDS_MSG_MAX);
 	MUST(err == 0 || err == -EINVAL || err == -EMSGSIZE);
 	if (!err) {
 		check_request(&req);

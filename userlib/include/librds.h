@@ -39,7 +39,7 @@ extern "C" {
 #endif
 
 #define LIBRDS_MSG_MAX		(1024 * 1024)	/* payload bytes of one message */
-#define LIBRDS_RDMA_MAX		(1024 * 1024)	/* RDMA bytes of one message */
+#define LIBRDS_RDMA_MAX		(1024 * 1024)	/* RDMA bytes of one message, by default */
 #define LIBRDS_IOV_MAX		1024		/* local pieces of one RDMA operation */
 #define LIBRDS_NOTIFY_MAX	32		/* notifications of one receive call */
 #define LIBRDS_ADDR_STRLEN	80		/* "[v6%scope]:port" and its NUL */
@@ -162,7 +162,7 @@ ssize_t rds_rdma_read(int fd, const struct rds_addr *to,
  * write; without it they may if this process may), RDS_RDMA_USE_ONCE,
  * RDS_RDMA_INVALIDATE.  The pages are pinned and count against RLIMIT_MEMLOCK.
  * 0, or -ENOTCONN (not bound), -EPERM (limit is 0), -ENOMEM (limit reached),
- * -EMSGSIZE (more than 1 MiB), -EINVAL, -EFAULT, -EOPNOTSUPP, -EAGAIN, -ENODEV.
+ * -EMSGSIZE (longer than the device registers at once: 1 MiB, often more), -EINVAL, -EFAULT, -EOPNOTSUPP, -EAGAIN, -ENODEV.
  */
 int rds_get_mr(int fd, void *buf, size_t len, uint64_t flags, uint64_t *cookie);
 int rds_get_mr_for_dest(int fd, const struct rds_addr *dest, void *buf,

@@ -50,7 +50,7 @@ static const struct explanation send_texts[] = {
 
 static const struct explanation rdma_texts[] = {
 	{ EINVAL, "the RDMA operation is not valid: 1 to 1024 local pieces, none empty, together not longer than the remote range" },
-	{ EMSGSIZE, "the RDMA operation is too large: at most 1 MiB and 1024 local pieces for each message; split it" },
+	{ EMSGSIZE, "the RDMA operation is too large: at most 1024 local pieces and 1 MiB for each message, or what the sysctl net.rds.max_rdma_bytes says; split it" },
 	{ EFAULT, "the local memory is not mapped, or is read-only where the operation would write" },
 	{ EOPNOTSUPP, "this transport or kernel module cannot do RDMA here; Debian's own rds module does none on 127.0.0.1, rds_sockets does" },
 };
@@ -59,7 +59,7 @@ static const struct explanation get_mr_texts[] = {
 	{ ENOTCONN, "the socket is not bound: the address decides which device gets the key" },
 	{ EPERM, "the limit on locked memory is 0: raise it (ulimit -l) or give the process CAP_IPC_LOCK" },
 	{ ENOMEM, "the limit on locked memory is reached: raise it (ulimit -l, or LimitMEMLOCK= of the service), free other regions, or give the process CAP_IPC_LOCK" },
-	{ EMSGSIZE, "the buffer is too long for one region: at most 1 MiB; register it in pieces" },
+	{ EMSGSIZE, "the buffer is longer than the device registers at once: register it in pieces (1 MiB always does)" },
 	{ EINVAL, "the range is empty or wraps around, or a flag is unknown" },
 	{ EFAULT, "the range is not mapped, or is read-only where peers may write: register without RDS_RDMA_READWRITE if peers only read" },
 	{ EOPNOTSUPP, "this memory or transport cannot be registered; Debian's own rds module registers nothing this way, rds_sockets does" },
