@@ -41,7 +41,7 @@ each_test()
 	done
 }
 
-# The debug kernel takes too long for everything: without patterns it gets what names it.
+# The debug kernel takes too long for everything: without patterns it gets the selftests and what names it.
 all_on_debug() { [ ${#patterns[@]} -gt 0 ]; }
 
 for_this_kernel()
@@ -84,14 +84,17 @@ selftests_part()
 # that two scripts run half of them each
 selftests()
 {
-	local name part parts=1
+	local name part
 	name=$(test_name selftests)
 	wanted "$name" || return 0
-	[ "$KERNEL" = stock ] || all_on_debug || return 0
-	[ "$KERNEL" = stock ] || parts=2
-	for ((part = 1; part <= parts; part++)); do
-		selftests_part "$RESULTS/$KERNEL-selftests-$part.sh" $part $parts
-		"$@" "$name" "$RESULTS/$KERNEL-selftests-$part.sh"
+	if [ "$KERNEL" = stock ]; then
+		selftests_part "$RESULTS/selftests.sh" 1 1
+		"$@" "$name" "$RESULTS/selftests.sh"
+		return
+	fi
+	for part in 1 2; do
+		selftests_part "$RESULTS/debug-selftests-$part.sh" $part 2
+		"$@" "$name-$part" "$RESULTS/debug-selftests-$part.sh"
 	done
 }
 
