@@ -5,6 +5,7 @@
 #include <linux/capability.h>
 #include <linux/highmem.h>
 #include <linux/mm.h>
+#include <linux/sched.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
@@ -207,6 +208,7 @@ void rds_pin_copy(struct rds_pin *dst, u32 dst_off, struct rds_pin *src, u32 src
 		rds_pin_advance(&d, n);
 		rds_pin_advance(&s, n);
 		len -= n;
+		cond_resched();	/* up to RDS_RDMA_MAX */
 	}
 }
 

@@ -40,7 +40,7 @@ int rds_pin_user(struct rds_pin *pin, struct rds_sock *rs, struct rds_domain *do
 void rds_pin_release(struct rds_pin *pin);
 
 /* Copy @len bytes between two sets of pages, from byte @src_off of one to byte @dst_off of the
- * other.  Both ranges must lie inside.  Does not sleep.
+ * other.  Both ranges must lie inside.  May sleep.
  */
 void rds_pin_copy(struct rds_pin *dst, u32 dst_off, struct rds_pin *src, u32 src_off, u32 len);
 
