@@ -54,7 +54,7 @@ tools: lib
 	$(if $(tools-dir),$(MAKE) -C $(tools-dir))
 
 selftests: lib
-	$(if $(selftests-dir),$(MAKE) -C $(selftests-dir) KSELFTEST_DIR='$(KSELFTEST_DIR)')
+	$(if $(selftests-dir),$(MAKE) -C $(selftests-dir) KSELFTEST_DIR='$(KSELFTEST_DIR)' KDIR='$(KDIR)')
 
 unit: lib
 	qemu/check.sh unit
