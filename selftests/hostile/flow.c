@@ -320,4 +320,165 @@ TEST_F_TIMEOUT(hostile, gives_no_sign_of_life, TIMEOUT)
 	ASSERT_EQ(0, exchange(self, &self->peer, self->sock, TARGET_PORT));
 }
 
+/* --- closing what nobody uses ------------------------------------------- */
+
+#define FLAGS_IDLE	(FLAG_QUIET | FLAG_BUSY | FLAG_AGREED)
+
+static int hello_of_idler(FIXTURE_DATA(hostile) *self)
+{
+	peer_close(&self->peer);
+	self->peer.caps = CAP_HEARTBEAT | CAP_QUIET;
+	return hello(self, &self->peer);
+}
+
+/* The next frame that says any of @flags: what of them, or an error. */
+static int take_word(struct peer *p, uint8_t flags)
+{
+	struct frame f;
+	int err;
+
+	do {
+		err = peer_take(p, &f);
+	} while (!err && !(f.head.flags & flags));
+	return err ?: f.head.flags & flags;
+}
+
+/* Ask whether the connection may be closed until the answer is @want: the last acks may not be through yet. */
+static int ask_until(struct peer *p, uint8_t want)
+{
+	int64_t end = now_ms() + PEER_WAIT_MS;
+	int word;
+
+	do {
+		word = send_beat(p, FLAG_QUIET) ?: take_word(p, FLAG_AGREED | FLAG_BUSY);
+	} while (word > 0 && word != want && now_ms() < end);
+	return word;
+}
+
+/* Of one who has not said that he can be quiet the flags mean nothing; nor do those that answer what was not asked. */
+TEST_F_TIMEOUT(hostile, idle_flags_without_meaning, TIMEOUT)
+{
+	static const uint8_t meaningless[] = { FLAG_QUIET, FLAG_BUSY, FLAG_AGREED, FLAGS_IDLE };
+	long long before = count_of(self, "drop_idle");
+	unsigned int i;
+
+	ASSERT_EQ(0, hello(self, &self->peer));
+	for (i = 0; i < ARRAY_SIZE(meaningless); i++) {
+		ASSERT_EQ(0, send_beat(&self->peer, meaningless[i]));
+		ASSERT_EQ(0, exchange(self, &self->peer, self->sock, TARGET_PORT));
+	}
+	ASSERT_EQ(0, hello_of_idler(self));
+	for (i = 0; i < 100; i++)
+		ASSERT_EQ(0, send_beat(&self->peer, i % 2 ? FLAG_AGREED : FLAG_BUSY));
+	ASSERT_EQ(0, exchange(self, &self->peer, self->sock, TARGET_PORT));
+	EXPECT_EQ(before, count_of(self, "drop_idle"));
+}
+
+/* It asks again and again while something is unacknowledged: the answer is no, and is not kept for each time. */
+TEST_F_TIMEOUT(hostile, quiet_by_the_thousand, TIMEOUT)
+{
+	struct head head = { .flags = FLAG_QUIET };
+	long long before = count_of(self, "drop_idle");
+	struct peer *p = &self->peer;
+	struct frame f;
+	int i;
+
+	ASSERT_EQ(0, hello_of_idler(self));
+	ASSERT_EQ(0, have_sent(self, self->sock, MY_PORT, 5000, 1));
+	ASSERT_EQ(0, peer_take_data(p, &f));
+	for (i = 0; i < 2000; i++)
+		ASSERT_EQ(0, peer_push_frame(p, &head, NULL, 0));
+	ASSERT_EQ(0, peer_settle(p));
+	EXPECT_EQ(FLAG_BUSY, take_word(p, FLAGS_IDLE));
+	ASSERT_EQ(0, exchange(self, p, self->sock, TARGET_PORT));
+	EXPECT_EQ(before, count_of(self, "drop_idle"));
+}
+
+/* It asks, and with the same breath agrees and does not: one of both ends it. */
+TEST_F_TIMEOUT(hostile, idle_flags_all_at_once, TIMEOUT)
+{
+	long long before = count_of(self, "drop_idle");
+	int64_t end = now_ms() + PEER_WAIT_MS;
+
+	ASSERT_EQ(0, hello_of_idler(self));
+	while (count_of(self, "drop_idle") == before && now_ms() < end)
+		if (send_beat(&self->peer, FLAGS_IDLE))
+			break;
+	EXPECT_COUNTED("drop_idle", before);
+}
+
+/* Agreed with the first part of a message taken: the rest is sent, and more, and the answer called off again and again. */
+static int go_on(FIXTURE_DATA(hostile) *self, const struct head *head, const uint8_t *rest)
+{
+	struct peer *p = &self->peer;
+	int i, err;
+
+	err = peer_send_frame(p, head, rest, FRAGMENT);
+	if (err || received(self, self->sock, 7) != 2 * FRAGMENT)
+		return -EIO;
+	for (i = 0; i < 10 && !err; i++) {
+		err = send_beat(p, i % 2 ? FLAG_BUSY : FLAG_QUIET);
+		err = err ?: peer_push_message(p, message_to(TARGET_PORT, 500), 10 + i);
+		err = err ?: peer_settle(p);
+		if (!err && received(self, self->sock, 10 + i) != 500)
+			err = -EIO;
+	}
+	return err;
+}
+
+/* Has its question answered with yes, and does not close: we do.  All that it sends before is received. */
+static void ask_and_stay(struct __test_metadata *_metadata, FIXTURE_DATA(hostile) *self)
+{
+	struct head head = message_to(TARGET_PORT, 2 * FRAGMENT);
+	long long before = count_of(self, "drop_idle");
+	static uint8_t message[2 * FRAGMENT];
+	struct peer *p = &self->peer;
+	struct frame f;
+
+	ASSERT_EQ(0, hello_of_idler(self));
+	pattern(message, 0, sizeof(message), 7);
+	head.seq = ++p->seq;
+	ASSERT_EQ(0, peer_send_frame(p, &head, message, FRAGMENT));
+	ASSERT_EQ(FLAG_AGREED, ask_until(p, FLAG_AGREED));
+	ASSERT_EQ(0, have_sent(self, self->sock, MY_PORT + 2, 300, 9));
+	/* a machine may be so slow that its time is over meanwhile */
+	if (go_on(self, &head, message + FRAGMENT))
+		EXPECT_LT(before, count_of(self, "drop_idle"));
+	EXPECT_COUNTED("drop_idle", before);
+	/* what we sent since goes with the next connection */
+	ASSERT_EQ(0, hello_of_idler(self));
+	ASSERT_EQ(0, peer_take_data(p, &f));
+	EXPECT_EQ(300, f.len);
+	EXPECT_EQ(MY_PORT + 2, f.head.dport);
+	EXPECT_TRUE(is_pattern(f.payload, 0, 300, 9));
+	ASSERT_EQ(0, peer_send_ack(p, p->got));
+}
+
+/* Asked by us, it always says no. */
+static void be_busy(struct __test_metadata *_metadata, FIXTURE_DATA(hostile) *self)
+{
+	int i;
+
+	for (i = 0; i < 3; i++) {
+		ASSERT_EQ(FLAG_QUIET, take_word(&self->peer, FLAG_QUIET));
+		ASSERT_EQ(0, send_beat(&self->peer, FLAG_BUSY));
+	}
+}
+
+TEST_F_TIMEOUT(hostile, agrees_and_stays_and_is_busy_for_ever, TIMEOUT)
+{
+	/* which is seen to by and by, when we look for connections the next time */
+	long long idle = ask_for(self, "sysctl connection_idle_seconds 1"), before;
+
+	ASSERT_GT(idle, 1);
+	ask_and_stay(_metadata, self);
+	before = count_of(self, "drop_idle");
+	be_busy(_metadata, self);
+	EXPECT_EQ(1, ask_for(self, "sysctl connection_idle_seconds %lld", idle));
+	/* we may have asked once more */
+	ASSERT_EQ(0, send_beat(&self->peer, FLAG_BUSY));
+	ASSERT_EQ(0, exchange(self, &self->peer, self->sock, TARGET_PORT));
+	EXPECT_EQ(before, count_of(self, "drop_idle"));
+}
+
 TEST_HARNESS_MAIN

@@ -20,6 +20,9 @@
 #define FLAG_AGAIN	0x04
 #define FLAG_PING	0x08	/* of ack frames: heartbeats */
 #define FLAG_PONG	0x10
+#define FLAG_QUIET	0x20	/* of ack frames: closing a connection that nobody uses */
+#define FLAG_BUSY	0x40
+#define FLAG_AGREED	0x80
 
 #define EXT_RDMA	2
 #define EXT_RDMA_DEST	3
@@ -32,6 +35,7 @@
 #define CAPS_MAGIC	0x5d
 #define CAPS_OURS	0x07	/* ordered duels, heartbeats, being quiet */
 #define CAP_HEARTBEAT	0x02
+#define CAP_QUIET	0x04
 
 /* A header in host order; packing adds the checksum. */
 struct head {
