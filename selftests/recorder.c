@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Messages of random sizes in both directions between two machines, and a record of what arrives:
  *
- *	recorder [-o] [-k] [-m] [-r] [-b BOOT -f FLOORS] MESSAGES FOLDER MY-ADDR PEER-ADDR...
+ *	recorder [-o] [-k] [-m] [-l LEN] [-r] [-w] [-b BOOT -f FLOORS] MESSAGES FOLDER MY-ADDR PEER-ADDR...
  *
  * runs on both, which send MESSAGES each.  For every pair of addresses, SENDERS sockets send to RECEIVERS
  * sockets of the peer, in turn.  What message number n from one socket to another contains, and how long
@@ -10,20 +10,24 @@
  * It takes its turns with whoever sees both sides by files in FOLDER: creates "ready" when its sockets are
  * bound and waits for "start"; creates "received" when everything has arrived and waits for "end".  Until
  * then the sockets stay open, since what a closed socket has sent need not arrive; and anything that comes
- * is an error.  With no MESSAGES it sends until "enough" exists.  Results as TAP.
+ * is an error.  With no MESSAGES it sends until "enough" exists.  When half is through, or 300 messages where
+ * their number is open, "half" appears.  Results as TAP.
  *
  *	-o	RDMA operations go along with the messages, reads and writes (recorder_ops.h)
  *	-s	every fourth operation is a compare-and-swap (on both machines, or none)
  *	-k	keys may die with their device
  *	-m	allocations are made to fail: ENOMEM is a reason to try again
- *	-r	the peer will be restarted.  When half is through, "half" appears, and in "floors" how much of each
- *		flow the peer has acknowledged.  From "killed" on it sends until a send buffer is full, and
- *		goes on at "resume".
+ *	-l LEN	no message is longer (on both machines)
+ *	-r	the peer will be restarted.  With "half", "floors" tells how much of each flow the peer has
+ *		acknowledged, as operations say, or without -o the lists of messages.  From "killed" on it sends
+ *		until a send buffer is full, and goes on at "resume".
+ *	-w	send nothing before something has arrived
  *	-b BOOT	this is the restarted peer in its life number BOOT, with flows of its own.  Of the flows to it
  *		it gets a part: from any message on that the former life had not acknowledged (FLOORS), all.
  */
 #include <getopt.h>
 #include <stdarg.h>
+#include "info_list.h"
 #include "recorder_ops.h"
 
 #define SENDERS		2
@@ -34,6 +38,7 @@
 /* Nothing moves for so long: given up.  A connection that breaks is back within seconds. */
 #define STALL_MS	120000
 #define MAX_COMPLAINTS	20
+#define ENDLESS_HALF	300		/* messages that count as half, where their number is open */
 #define RETRY_MS	100		/* after a refusal that nothing may announce the end of */
 #define OPS_LOOK_MS	10		/* how often memory is looked at that a peer may write to */
 
@@ -59,6 +64,7 @@ struct header {
 
 struct sender {
 	int		fd;
+	union rds_addr	my;
 	union rds_addr	to[RECEIVERS];
 	struct flow	flow[RECEIVERS];
 	unsigned int	turn;		/* the receiver that is next */
@@ -91,8 +97,11 @@ struct recorder {
 /* Until "enough" says otherwise. */
 static bool endless;
 
-/* What -r and -b say. */
-static bool peer_restarts;
+/* What -l, -r, -w and -b say. */
+static uint32_t longest = MAX_LEN;
+static bool peer_restarts, peer_begins;
+/* Of the messages, which have a number, some are left for when the peer is dead. */
+static bool keeps_reserve;
 static unsigned int boot = 1;
 static const char *floors = "";
 
@@ -183,6 +192,7 @@ static uint32_t compose(const struct flow *flow, uint32_t number, bool last, uin
 	uint32_t len = choose_len(next_random(&state)), i;
 	struct header hdr = { .flow = flow->id, .number = number, .last = last };
 
+	len = len < longest ? len : longest;
 	memcpy(buf, &hdr, sizeof(hdr));
 	/* a random word in eight: generating them all would take longer than sending them */
 	for (i = sizeof(hdr) / 8; i < (len + 7) / 8; i++)
@@ -354,19 +364,32 @@ static bool stalled(void)
 	return now_ms() - rec.moved > STALL_MS;
 }
 
-/* A quarter is kept for when the peer is dead, however fast all goes.  Then what fits the send buffer is
+static void forget_full(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < rec.nr_senders; i++)
+		rec.senders[i].full = false;
+}
+
+/* A quarter is kept for when the peer is dead, however fast all goes, if there is an end.  Then what fits the send buffer is
  * enough: until its sockets are back it has nothing to receive with.
  */
 static bool holds_back(const struct sender *s)
 {
 	static bool killed, resumed;
 
+	if (peer_begins && !rec.received)
+		return true;
 	if (!peer_restarts || resumed)
 		return false;
-	killed = killed || exists("killed");
+	if (!killed && exists("killed")) {
+		killed = true;
+		forget_full();
+	}
 	resumed = exists("resume");
 	if (!killed)
-		return rec.sent > rec.half + rec.half / 2;
+		return keeps_reserve && rec.sent > rec.half + rec.half / 2;
 	return !resumed && s->full;
 }
 
@@ -413,6 +436,46 @@ static void note_op_success(unsigned int slot)
 			rec.senders[i].flow[j].acked = rec.senders[i].flow[j].at_op[slot];
 }
 
+/* How many messages of one flow are on a list. */
+static uint32_t count_listed(const struct sender *s, unsigned int j, int opt)
+{
+	static struct list l;
+	struct rds6_info_message *r;
+	uint32_t n = 0;
+
+	if (list_read(s->fd, opt, &l) < 0) {
+		rec.failed_calls++;
+		complain("list %d cannot be read", opt);
+		return 0;
+	}
+	for_each_record(r, l)
+		n += is_addr(r->laddr, &s->my) && is_addr(r->faddr, &s->to[j]) &&
+		     ntohs(r->lport) == addr_port(&s->my) && ntohs(r->fport) == addr_port(&s->to[j]);
+	return n;
+}
+
+/* What is on no list any more has been acknowledged.  A message may go from the list of those to be sent to the
+ * list of those that were, or back: what is counted twice here makes no floor too high.
+ */
+static void note_unlisted(struct sender *s, unsigned int j)
+{
+	uint32_t listed = count_listed(s, j, RDS6_INFO_SEND_MESSAGES) +
+			  count_listed(s, j, RDS6_INFO_RETRANS_MESSAGES) +
+			  count_listed(s, j, RDS6_INFO_SEND_MESSAGES);
+
+	s->flow[j].acked = s->flow[j].next > listed ? s->flow[j].next - listed : 0;
+}
+
+/* Operations tell what is acknowledged; without any, the lists of messages do. */
+static void note_acked(void)
+{
+	unsigned int i, j;
+
+	for (i = 0; !nr_all && i < rec.nr_senders; i++)
+		for (j = 0; j < RECEIVERS; j++)
+			note_unlisted(&rec.senders[i], j);
+}
+
 static void tell_half(void)
 {
 	FILE *f = fopen(path_of("floors"), "w");
@@ -431,9 +494,12 @@ static void watch_half(void)
 {
 	static bool told;
 
-	if (!peer_restarts || told)
+	/* a file that cannot be made ends the program */
+	if (told || memory_may_fail || rec.sent <= rec.half || rec.received <= rec.half / 4)
 		return;
-	told = rec.sent > rec.half && rec.received > rec.half / 4 && rec.senders[0].flow[0].acked;
+	if (peer_restarts)
+		note_acked();
+	told = !peer_restarts || rec.senders[0].flow[0].acked;
 	if (told)
 		tell_half();
 }
@@ -549,7 +615,8 @@ static void open_sender(union rds_addr my, const union rds_addr *peer, uint64_t 
 	struct sender *s = &rec.senders[rec.nr_senders++];
 	unsigned int j;
 
-	s->fd = open_at(my, FIRST_PORT + 100 + i);
+	s->my = addr_with_port(&my, FIRST_PORT + 100 + i);
+	s->fd = open_at(s->my, addr_port(&s->my));
 	for (j = 0; j < RECEIVERS; j++) {
 		s->to[j] = addr_with_port(peer, FIRST_PORT + j);
 		s->flow[j].id = first_id + i * 10 + j + (boot - 1) * BOOT_IDS;
@@ -619,7 +686,7 @@ static int parse(int argc, char **argv, bool *operations)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "oskmrb:f:")) != -1) {
+	while ((c = getopt(argc, argv, "oskml:rwb:f:")) != -1) {
 		switch (c) {
 		case 'o':
 			*operations = true;
@@ -633,9 +700,15 @@ static int parse(int argc, char **argv, bool *operations)
 		case 'm':
 			memory_may_fail = true;
 			break;
+		case 'l':
+			longest = strtoul(optarg, NULL, 10);
+			break;
 		case 'r':
 			peer_restarts = true;
 			ops_peer_may_die = true;
+			break;
+		case 'w':
+			peer_begins = true;
 			break;
 		case 'b':
 			boot = strtoul(optarg, NULL, 10);
@@ -658,7 +731,8 @@ static void open_all(char **words, unsigned int pairs, uint32_t messages, bool o
 	endless = !per_flow;
 	if (endless)
 		per_flow = UINT32_MAX;
-	rec.half = messages / 2;
+	keeps_reserve = peer_restarts && !endless;
+	rec.half = endless ? ENDLESS_HALF : messages / 2;
 	for (pair = 0; pair < pairs; pair++) {
 		const char *my = words[2 * pair], *peer = words[2 * pair + 1];
 		union rds_addr my_addr = addr_make(my, 0), peer_addr = addr_make(peer, 0);
@@ -693,7 +767,7 @@ int main(int argc, char **argv)
 	unsigned int pairs = first > 0 && words > 3 ? (words - 2) / 2 : 0;
 
 	if (!pairs || pairs > MAX_PAIRS || words % 2) {
-		fprintf(stderr, "usage: recorder [-o] [-k] [-m] [-r] [-b N -f FLOORS] MESSAGES FOLDER MY-ADDR PEER-ADDR...\n");
+		fprintf(stderr, "usage: recorder [-o] [-k] [-m] [-l LEN] [-r] [-w] [-b N -f FLOORS] MESSAGES FOLDER MY-ADDR PEER-ADDR...\n");
 		return 2;
 	}
 	folder = argv[first + 1];

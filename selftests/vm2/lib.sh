@@ -5,6 +5,9 @@
 # counter NAME: of this machine's module
 counter() { selftests/vm2_counter "$1"; }
 
+# moved NAME BEFORE: that counter is greater than it was
+moved() { [ "$(counter "$1")" -gt "$2" ]; }
+
 # turn SECONDS FILE NEXT-FILE: when both machines' recorders have created FILE, let them go on.
 turn()
 {

@@ -13,9 +13,6 @@ PARTS=5
 
 begun() { [ -e "$FOLDER/begun.$1.0" ] && [ -e "$FOLDER/begun.$1.1" ]; }
 
-# moved NUMBER: connections broke, or attempts failed, since the counter was NUMBER
-moved() { [ "$(counter conn_reset)" -gt "$1" ]; }
-
 # cut PART: on a in odd parts, on b in even ones
 cut()
 {
@@ -25,7 +22,7 @@ cut()
 	[ "$ROLE" != "$side" ] || link_down
 	sync_point "link is down in part $1"
 	touch "$FOLDER/cut.$1"
-	[ "$ROLE $side" != "b a" ] || wait_for 60 moved "$resets" || return
+	[ "$ROLE $side" != "b a" ] || wait_for 60 moved conn_reset "$resets" || return
 	[ "$ROLE $side" != "b b" ] || sleep "${DOWN[$1 / 2 - 1]}"
 	sync_point "link comes up in part $1"
 	[ "$ROLE" != "$side" ] || link_up

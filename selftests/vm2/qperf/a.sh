@@ -45,9 +45,6 @@ measure()
 	has_figure /tmp/figures
 }
 
-# moved COUNTER BEFORE
-moved() { [ "$(counter "$1")" -gt "$2" ]; }
-
 server_listens() { ss -H -l -t -n 'sport = :19765' | grep -q .; }
 
 # measured_by SERVER-ROLE: the other one asks
