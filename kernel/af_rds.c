@@ -38,6 +38,7 @@ static struct rds_domain *rds_bind_domain(struct rds_sock *rs, const struct rds_
 
 static int rds_bind_to(struct rds_sock *rs, const struct rds_addr *a)
 {
+	unsigned int changes = rds_transport_address_changes();
 	struct rds_domain *domain;
 	struct rds_cong_map *map;
 	__be16 port = a->port;
@@ -57,6 +58,7 @@ static int rds_bind_to(struct rds_sock *rs, const struct rds_addr *a)
 	/* messages can come in as soon as the table has the socket */
 	rs->lmap = map;
 	rs->domain = domain;
+	rs->domain_seen = changes;
 	err = rds_bind_add(rs->rn, rs, &a->addr, a->scope, &port);
 	if (err)
 		goto put_map;

@@ -35,6 +35,9 @@
 #define RDS_IB_RNR_RETRY	7	/* for ever */
 /* How often a port that is down is looked at when there is nothing else to do, in ms. */
 #define RDS_IB_PORT_POLL_MS	100
+/* How long a device may take to hear that an address has left the network, and how often it is looked, in ms. */
+#define RDS_IB_GID_TIMEOUT_MS	5000
+#define RDS_IB_GID_POLL_MS	10
 /* How long a peer that sends may be unknown to the CM before that is told.  Its confirmation is on the way, and
  * overtaken by a few milliseconds at most, unless it was lost.
  */
@@ -83,6 +86,16 @@ static void rds_ib_from_sockaddr(struct in6_addr *addr, const struct sockaddr_st
 		ipv6_addr_set_v4mapped(sin->sin_addr.s_addr, addr);
 	else
 		*addr = sin6->sin6_addr;
+}
+
+/* Does our namespace have the local address of @conn, be it at an RDMA device or not? */
+static bool rds_ib_has_address(const struct rds_conn *conn)
+{
+	struct rdma_dev_addr dev_addr = { .net = conn->rn->net };
+	struct sockaddr_storage ss;
+
+	rds_ib_to_sockaddr(&ss, &conn->key.laddr, conn->key.scope, 0);
+	return !rdma_translate_ip((struct sockaddr *)&ss, &dev_addr);
 }
 
 static int rds_ib_no_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
@@ -291,12 +304,14 @@ static int rds_ib_resolve(struct rds_ib_ep *ep)
 	const struct rds_conn_key *key = rds_ib_ep_key(ep);
 	bool v6 = !ipv6_addr_v4mapped(&key->faddr);
 	struct sockaddr_storage src, dst;
+	int err;
 
 	rds_ib_to_sockaddr(&src, &key->laddr, key->scope, 0);
 	rds_ib_to_sockaddr(&dst, &key->faddr, key->scope,
 			   v6 ? RDS_CM_PORT_V6 : RDS_CM_PORT_V4);
-	return rdma_resolve_addr(ep->cm_id, (struct sockaddr *)&src, (struct sockaddr *)&dst,
-				 RDS_IB_RESOLVE_MS);
+	err = rdma_resolve_addr(ep->cm_id, (struct sockaddr *)&src, (struct sockaddr *)&dst,
+				RDS_IB_RESOLVE_MS);
+	return err && !rds_ib_has_address(rds_path_conn(ep->ep.path)) ? -EADDRNOTAVAIL : err;
 }
 
 struct rds_ep *rds_ib_connect(struct rds_path *path)
@@ -331,7 +346,7 @@ static int rds_ib_resolve_route(struct rds_ib_ep *ep)
 {
 	int err;
 
-	err = rds_ib_dev_attach(ep, ep->cm_id->device);
+	err = rds_ib_dev_attach(ep, ep->cm_id);
 	if (err)
 		return err;
 	return rdma_resolve_route(ep->cm_id, RDS_IB_RESOLVE_MS);
@@ -436,12 +451,28 @@ static bool rds_ib_port_is_down(const struct rds_ib_ep *ep)
 
 /* Letting a connection go tells the peer, and soft-RoCE up to 6.1 never receives a CM message again once it had
  * to send one without a route.  Nothing can be connected meanwhile anyway, so wait for the port, unless the
- * connection has to go for good.
+ * connection has to go for good.  Nobody is told when our address has left the device: it may have come to
+ * another one.
  */
 static void rds_ib_wait_for_port(const struct rds_ib_ep *ep)
 {
-	while (!test_bit(RDS_EV_KILL, &ep->ep.path->events) && rds_ib_port_is_down(ep))
+	while (!test_bit(RDS_EV_KILL, &ep->ep.path->events) && rds_ib_port_is_down(ep) &&
+	       !rds_ib_dev_lost_address(ep))
 		msleep(RDS_IB_PORT_POLL_MS);
+}
+
+/* The device hears from a work queue that our address has left the network.  Until then it takes a message of
+ * the CM, for which there is no route, see above; afterwards the CM cannot make one.
+ */
+static void rds_ib_wait_for_gid(const struct rds_ib_ep *ep)
+{
+	unsigned int tries = RDS_IB_GID_TIMEOUT_MS / RDS_IB_GID_POLL_MS;
+
+	if (!rdma_protocol_roce(ep->dev->ibdev, ep->cm_id->port_num))
+		return;
+	while (tries-- && !READ_ONCE(ep->dev->domain.dead) && !rds_ib_dev_lost_address(ep) &&
+	       !rds_ib_has_address(rds_path_conn(ep->ep.path)))
+		msleep(RDS_IB_GID_POLL_MS);
 }
 
 /* The CM takes in later that the connection is established, and calls its reply off only then.  Disconnected
@@ -458,8 +489,11 @@ static void rds_ib_wait_for_cm(struct rds_ib_ep *ep)
 void rds_ib_close(struct rds_ep *base)
 {
 	struct rds_ib_ep *ep = rds_ib_ep(base);
-	bool down = ep->dev && rds_ib_port_is_down(ep);
+	bool down;
 
+	if (ep->dev)
+		rds_ib_wait_for_gid(ep);
+	down = ep->dev && rds_ib_port_is_down(ep);
 	if (ep->cm_id->qp) {
 		rds_ib_wait_for_cm(ep);
 		/* also before it is established: then it fails, and destroying the id tells the peer */
@@ -511,7 +545,7 @@ static struct rds_ib_ep *rds_ib_request_ep(struct rdma_cm_id *id, struct rds_net
 	rds_conn_put(conn);
 	if (!ep)
 		return ERR_PTR(-ENOMEM);
-	err = rds_ib_dev_attach(ep, id->device);
+	err = rds_ib_dev_attach(ep, id);
 	if (err) {
 		rds_ep_put(&ep->ep);
 		return ERR_PTR(err);

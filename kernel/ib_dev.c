@@ -2,6 +2,7 @@
 #include "ib_dev.h"
 
 #include <linux/slab.h>
+#include <rdma/ib_cache.h>
 #include "ib_ep.h"
 #include "ib_qp.h"
 #include "net.h"
@@ -52,23 +53,60 @@ void rds_ib_dev_free(struct rds_domain *domain)
 
 /* Endpoints that use the device */
 
-int rds_ib_dev_attach(struct rds_ib_ep *ep, struct ib_device *ibdev)
+bool rds_ib_dev_lost_address(const struct rds_ib_ep *ep)
 {
-	struct rds_ib_device *dev = rds_ib_dev_find(ibdev);
+	const struct ib_gid_attr *gid = ep->gid;
+	bool lost;
+
+	if (!gid || !rdma_protocol_roce(gid->device, gid->port_num))
+		return false;
+	rcu_read_lock();
+	lost = IS_ERR(rdma_read_gid_attr_ndev_rcu(gid));
+	rcu_read_unlock();
+	return lost;
+}
+
+static void rds_ib_dev_check_address(struct rds_ib_ep *ep)
+{
+	if (rds_ib_dev_lost_address(ep))
+		rds_ep_drop(&ep->ep, RDS_DROP_ADDR_CHANGE, -EADDRNOTAVAIL);
+}
+
+static void rds_ib_dev_hold_gid(struct rds_ib_ep *ep, const struct ib_gid_attr *gid)
+{
+	if (gid)
+		rdma_hold_gid_attr(gid);
+	ep->gid = gid;
+}
+
+static void rds_ib_dev_put_gid(struct rds_ib_ep *ep)
+{
+	if (ep->gid)
+		rdma_put_gid_attr(ep->gid);
+	ep->gid = NULL;
+}
+
+int rds_ib_dev_attach(struct rds_ib_ep *ep, const struct rdma_cm_id *id)
+{
+	struct rds_ib_device *dev = rds_ib_dev_find(id->device);
 	bool dead;
 
 	if (!dev)
 		return -ENODEV;
+	rds_ib_dev_hold_gid(ep, id->route.addr.dev_addr.sgid_attr);
 	spin_lock_bh(&dev->ep_lock);
 	dead = dev->domain.dead;
 	if (!dead)
 		list_add(&ep->dev_item, &dev->eps);
 	spin_unlock_bh(&dev->ep_lock);
 	if (dead) {
+		rds_ib_dev_put_gid(ep);
 		rds_domain_put(&dev->domain);
 		return -ENODEV;
 	}
 	ep->dev = dev;
+	/* whoever looked before it was on the list has not seen it */
+	rds_ib_dev_check_address(ep);
 	return 0;
 }
 
@@ -81,6 +119,7 @@ void rds_ib_dev_detach(struct rds_ib_ep *ep)
 	spin_lock_bh(&dev->ep_lock);
 	list_del(&ep->dev_item);
 	spin_unlock_bh(&dev->ep_lock);
+	rds_ib_dev_put_gid(ep);
 	wake_up_all(&dev->ep_gone);
 	ep->dev = NULL;
 	rds_domain_put(&dev->domain);
@@ -106,6 +145,23 @@ static void rds_ib_dev_drop_eps(struct rds_ib_device *dev)
 		rds_ep_drop(&ep->ep, RDS_DROP_DEVICE_REMOVED, -ENODEV);
 	spin_unlock_bh(&dev->ep_lock);
 	wait_event(dev->ep_gone, rds_ib_dev_unused(dev));
+}
+
+/* The device's table of addresses has changed, which is later than the network's: with no lock of that held, and
+ * able to sleep.
+ */
+static void rds_ib_dev_event(struct ib_event_handler *handler, struct ib_event *event)
+{
+	struct rds_ib_device *dev = container_of(handler, struct rds_ib_device, events);
+	struct rds_ib_ep *ep;
+
+	if (event->event != IB_EVENT_GID_CHANGE)
+		return;
+	rds_transport_addresses_changed();
+	spin_lock_bh(&dev->ep_lock);
+	list_for_each_entry(ep, &dev->eps, dev_item)
+		rds_ib_dev_check_address(ep);
+	spin_unlock_bh(&dev->ep_lock);
 }
 
 void rds_ib_dev_drop_stale(struct rds_ib_device *dev)
@@ -331,9 +387,13 @@ static int rds_ib_dev_add(struct ib_device *ibdev)
 		return err;
 	}
 	ib_set_client_data(ibdev, &rds_ib_client, dev);
+	INIT_IB_EVENT_HANDLER(&dev->events, ibdev, rds_ib_dev_event);
+	ib_register_event_handler(&dev->events);
 	spin_lock(&rds_ib_devices_lock);
 	list_add_tail(&dev->item, &rds_ib_devices);
 	spin_unlock(&rds_ib_devices_lock);
+	/* it may have got addresses before, which nobody could find */
+	rds_transport_addresses_changed();
 	return 0;
 }
 
@@ -341,6 +401,7 @@ static void rds_ib_dev_remove(struct ib_device *ibdev, void *data)
 {
 	struct rds_ib_device *dev = data;
 
+	ib_unregister_event_handler(&dev->events);
 	spin_lock(&rds_ib_devices_lock);
 	list_del(&dev->item);
 	spin_unlock(&rds_ib_devices_lock);

@@ -48,6 +48,8 @@ struct rds_ib_device {
 	spinlock_t		ep_lock;	/* eps, domain.dead */
 	struct list_head	eps;		/* those that use the device */
 	wait_queue_head_t	ep_gone;
+
+	struct ib_event_handler	events;
 };
 
 static inline struct rds_ib_device *rds_ib_dev(struct rds_domain *domain)
@@ -55,6 +57,7 @@ static inline struct rds_ib_device *rds_ib_dev(struct rds_domain *domain)
 	return container_of(domain, struct rds_ib_device, domain);
 }
 
+struct rdma_cm_id;
 struct rds_ib_ep;
 
 extern const struct rds_transport rds_ib_transport;
@@ -64,10 +67,18 @@ struct rds_ib_device *rds_ib_dev_find(struct ib_device *ibdev);
 void rds_ib_dev_for_each(struct rds_net *rn, rds_domain_fn fn, void *arg);
 void rds_ib_dev_free(struct rds_domain *domain);
 
-/* @ep begins to use @ibdev, until detach: ep->dev is set.  -ENODEV if it is not, or no longer, ours. */
-int rds_ib_dev_attach(struct rds_ib_ep *ep, struct ib_device *ibdev);
+/* @ep begins to use the device and the address of @id, until detach: ep->dev is set.  -ENODEV if the device is not, or no
+ * longer, ours.  From now on @ep is dropped when either goes away.
+ */
+int rds_ib_dev_attach(struct rds_ib_ep *ep, const struct rdma_cm_id *id);
 /* @ep touches nothing of the device any more.  Nothing happens if it never did. */
 void rds_ib_dev_detach(struct rds_ib_ep *ep);
+
+/* Has the address of @ep, which is attached, left the device?  Then nothing can be sent for it any more, not even by the CM,
+ * be the address back or not: it has another place in the device's table.  RoCE only; a port's InfiniBand address
+ * stays when an IP address goes.  Any context.
+ */
+bool rds_ib_dev_lost_address(const struct rds_ib_ep *ep);
 
 /* Give up endpoints that have been waiting for the rest of a message for long.  Any context. */
 void rds_ib_dev_drop_stale(struct rds_ib_device *dev);

@@ -114,6 +114,7 @@ struct rds_ib_ep {
 
 	struct rds_ib_device	*dev;		/* holds its domain */
 	struct list_head	dev_item;	/* dev->eps */
+	const struct ib_gid_attr *gid;		/* our address in the device's table, held; NULL: the CM named none */
 
 	struct ib_qp		*qp;		/* stays set as key of dev->qps when it is gone */
 	struct rhash_head	qp_node;

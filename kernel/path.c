@@ -237,7 +237,8 @@ static void rds_path_connect(struct rds_path *path)
 	rds_path_note_attempt(path, &path->history.requests);
 	ep = rds_path_conn(path)->key.trans->connect(path);
 	if (IS_ERR(ep)) {
-		rds_path_note_drop(path, RDS_DROP_SETUP, PTR_ERR(ep));
+		rds_path_note_drop(path, PTR_ERR(ep) == -EADDRNOTAVAIL ? RDS_DROP_ADDR_CHANGE : RDS_DROP_SETUP,
+				   PTR_ERR(ep));
 		return;
 	}
 	rds_path_set(path, RDS_PATH_CONNECTING, ep);

@@ -15,8 +15,8 @@
 /* How long a close waits for operations that a device is at, before it drops their connection. */
 #define RDS_CLOSE_OPS_TIMEOUT	(5 * HZ)
 
-/* The cached domain if it still serves. */
-static struct rds_domain *rds_sock_cached_domain(struct rds_sock *rs)
+/* The cached domain with a reference, if its device is still there; *@fresh: no address has moved since it was found. */
+static struct rds_domain *rds_sock_cached_domain(struct rds_sock *rs, unsigned int changes, bool *fresh)
 {
 	struct rds_domain *domain;
 
@@ -26,28 +26,46 @@ static struct rds_domain *rds_sock_cached_domain(struct rds_sock *rs)
 		domain = NULL;
 	if (domain)
 		rds_domain_get(domain);
+	*fresh = domain && rs->domain_seen == changes;
 	spin_unlock_bh(&rs->peer_lock);
 	return domain;
+}
+
+static void rds_sock_cache_domain(struct rds_sock *rs, struct rds_domain *domain, unsigned int changes)
+{
+	struct rds_domain *old;
+
+	spin_lock_bh(&rs->peer_lock);
+	old = rs->domain;
+	rs->domain = rds_domain_get(domain);
+	rs->domain_seen = changes;
+	spin_unlock_bh(&rs->peer_lock);
+	rds_domain_put(old);
 }
 
 struct rds_domain *rds_sock_domain(struct rds_sock *rs)
 {
 	const struct rds_transport *trans = rds_sock_trans(rs);
-	struct rds_domain *domain, *old;
+	unsigned int changes = rds_transport_address_changes();
+	struct rds_domain *domain, *cached;
+	bool fresh;
 
 	if (!trans)
 		return ERR_PTR(-ENOTCONN);
-	domain = rds_sock_cached_domain(rs);
-	if (domain)
-		return domain;
+	cached = rds_sock_cached_domain(rs, changes, &fresh);
+	if (fresh)
+		return cached;
 	domain = trans->domain_get(rs->rn, &rs->bound.addr, rs->bound.scope);
-	if (IS_ERR(domain))
-		return PTR_ERR(domain) == -ENOMEM ? domain : ERR_PTR(-EAGAIN);
-	spin_lock_bh(&rs->peer_lock);
-	old = rs->domain;
-	rs->domain = rds_domain_get(domain);
-	spin_unlock_bh(&rs->peer_lock);
-	rds_domain_put(old);
+	if (PTR_ERR(domain) == -EADDRNOTAVAIL && cached) {
+		/* away for a moment: most likely it comes back to where it was */
+		domain = cached;
+		cached = NULL;
+	}
+	if (!IS_ERR(domain))
+		rds_sock_cache_domain(rs, domain, changes);
+	else if (PTR_ERR(domain) != -ENOMEM)
+		domain = ERR_PTR(-EAGAIN);
+	rds_domain_put(cached);
 	return domain;
 }
 

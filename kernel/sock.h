@@ -39,6 +39,7 @@ struct rds_sock {
 	u8			tos;		/* type of service of what is sent; fixed with the first message */
 	struct rds_conn		*conn;		/* the last one used, or NULL */
 	struct rds_domain	*domain;	/* where keys are registered, or NULL */
+	unsigned int		domain_seen;	/* rds_transport_address_changes() before it was found */
 
 	spinlock_t		snd_lock;
 	struct list_head	sending;	/* messages not done */
@@ -186,8 +187,8 @@ int rds_setsockopt(struct socket *sock, int level, int optname, sockptr_t optval
 int rds_getsockopt(struct socket *sock, int level, int optname, char __user *optval,
 		   int __user *optlen);
 
-/* The domain for the bound address, with a reference; found anew when its device went away.
- * Sleeps.  ERR_PTR(-EAGAIN): no device just now, ERR_PTR(-ENOMEM).
+/* The domain for the bound address, with a reference; found anew when its device went away, or addresses have moved.  The former
+ * one while the address is nowhere.  Sleeps.  ERR_PTR(-EAGAIN): no device just now, ERR_PTR(-ENOMEM).
  */
 struct rds_domain *rds_sock_domain(struct rds_sock *rs);
 

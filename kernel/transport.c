@@ -13,6 +13,8 @@
 /* The one beside loopback.  Set before the family is registered, cleared after it is gone. */
 static const struct rds_transport *rds_fabric;
 
+static atomic_t rds_address_changes;
+
 void rds_transport_register(const struct rds_transport *trans)
 {
 	rds_fabric = trans;
@@ -41,6 +43,17 @@ struct rds_domain *rds_transport_find(struct rds_net *rn, const struct in6_addr 
 	if (!IS_ERR(domain) || !rds_fabric)
 		return domain;
 	return rds_fabric->domain_get(rn, addr, scope);
+}
+
+void rds_transport_addresses_changed(void)
+{
+	/* after what has changed: a full barrier */
+	atomic_inc_return(&rds_address_changes);
+}
+
+unsigned int rds_transport_address_changes(void)
+{
+	return atomic_read_acquire(&rds_address_changes);
 }
 
 const struct rds_transport *rds_transport_by_type(int type)

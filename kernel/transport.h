@@ -67,8 +67,8 @@ struct rds_transport {
 	/* Called by the path's worker alone, sleeping.
 	 *
 	 * connect: make an endpoint and start connecting; it posts RDS_EV_ESTABLISHED when messages can
-	 *	be sent, or is dropped.  ERR_PTR on failure.  The path makes it current when this returns:
-	 *	events posted before that are seen.
+	 *	be sent, or is dropped.  ERR_PTR on failure: -EADDRNOTAVAIL when our address is gone.  The
+	 *	path makes it current when this returns: events posted before that are seen.
 	 * accept: go on with a request that rds_path_post_request() brought.  Error: it will be closed.
 	 * reject: refuse such a request and let it go.
 	 * step: an RDS_EP_STEP was posted.  Error: the endpoint is dropped with SETUP unless it had
@@ -151,6 +151,11 @@ void rds_transport_leave(const struct rds_transport *trans, struct rds_net *rn);
 void rds_transport_net_init(struct rds_net *rn);
 /* No socket is left: end at once what is left of the transport's.  Sleeps. */
 void rds_transport_net_exit(struct rds_net *rn);
+
+/* Addresses have come to or left devices: sockets find out anew to which device theirs belongs.  Any context. */
+void rds_transport_addresses_changed(void);
+/* How often that was so.  What is looked up after this was read is no older. */
+unsigned int rds_transport_address_changes(void);
 
 /* The one that was registered beside loopback (main.c), or NULL. */
 void rds_transport_register(const struct rds_transport *trans);

@@ -14,7 +14,8 @@ import time
 from initramfs import Rig
 from machine import BOOT_TRIES, Machine
 
-UNLOAD_SECONDS = 60
+# With the search for leaks after everything, which takes minutes on a busy machine
+UNLOAD_SECONDS = 120
 KILL_GRACE_SECONDS = 20
 
 

@@ -232,6 +232,39 @@ static void mr_device_removed(struct kunit *test)
 	expect_mrs(test, 0);
 }
 
+/* An address that is nowhere, or has come back, is where it was; one that has come to another device takes new keys
+ * along, not old ones.
+ */
+static void mr_address_moved(struct kunit *test)
+{
+	struct rds_sock *rs = fixture_socket(test, 1, PORT_A);
+	struct rds_domain *former = fake.domain;
+	u64 cookies[4];
+	unsigned int i;
+
+	cookies[0] = make_mr(test, rs, 0);
+	fake.domain = NULL;
+	rds_transport_addresses_changed();
+	cookies[1] = make_mr(test, rs, 0);
+	fake.domain = former;
+	rds_transport_addresses_changed();
+	cookies[2] = make_mr(test, rs, 0);
+	KUNIT_EXPECT_EQ(test, atomic64_read(&former->nr_mrs), 3);
+	KUNIT_ASSERT_EQ(test, fake_add_device(), 0);
+	/* nobody looks while nothing is said to have changed */
+	KUNIT_EXPECT_PTR_EQ(test, rs->domain, former);
+	rds_transport_addresses_changed();
+	cookies[3] = make_mr(test, rs, 0);
+	KUNIT_EXPECT_PTR_EQ(test, rs->domain, fake.domain);
+	KUNIT_EXPECT_EQ(test, atomic64_read(&former->nr_mrs), 3);
+	KUNIT_EXPECT_EQ(test, atomic64_read(&fake.domain->nr_mrs), 1);
+	for (i = 0; i < ARRAY_SIZE(cookies); i++)
+		KUNIT_EXPECT_EQ(test, rds_mr_free(rs, cookies[i]), 0);
+	KUNIT_EXPECT_EQ(test, fake.domains, 2);
+	rds_domain_put(former);		/* the device's own */
+	KUNIT_EXPECT_EQ(test, fake.domains, 1);
+}
+
 struct freeing {
 	struct fixture_thread	thread;
 	struct rds_sock		*rs;
@@ -378,6 +411,7 @@ static struct kunit_case mr_cases[] = {
 	KUNIT_CASE(mr_used_by_a_message),
 	KUNIT_CASE(mr_closing_revokes),
 	KUNIT_CASE(mr_device_removed),
+	KUNIT_CASE(mr_address_moved),
 	KUNIT_CASE(mr_freed_under_a_copy),
 	KUNIT_CASE(mr_flush_is_bounded),
 	KUNIT_CASE(mr_freed_at_once),

@@ -314,6 +314,33 @@ static void path_backs_off(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake.sent[fake.nr_sent - 1].seq, 1);
 }
 
+/* It goes under a connection, and what is sent waits for it to come back. */
+static void path_address_is_away(struct kunit *test)
+{
+	struct rds_sock *rs = fixture_socket(test, 1, PORT_A);
+	struct rds_conn *conn = fixture_conn(test, 1, 2);
+	const struct rds_path_drop *drops = conn->path.history.drops;
+	unsigned int sent;
+
+	bring_to(test, conn, RDS_PATH_UP);
+	fake.connect_err = -EADDRNOTAVAIL;
+	fake_lose(conn, RDS_DROP_ADDR_CHANGE);
+	FIXTURE_EXPECT_STATE(test, conn, RDS_PATH_DOWN);
+	sent = fake.nr_sent;	/* a map */
+	fixture_send_many(test, rs, 3, 100);
+	KUNIT_ASSERT_TRUE(test, fixture_eventually(READ_ONCE(fake.connects) >= 4));
+	KUNIT_EXPECT_EQ(test, drops[0].reason, RDS_DROP_ADDR_CHANGE);
+	KUNIT_EXPECT_EQ(test, drops[1].reason, RDS_DROP_ADDR_CHANGE);
+	KUNIT_EXPECT_EQ(test, drops[1].err, -EADDRNOTAVAIL);
+	KUNIT_EXPECT_EQ(test, fake.nr_sent, sent);
+	fake.connect_err = 0;
+	FIXTURE_EXPECT_STATE(test, conn, RDS_PATH_UP);
+	flush(conn);
+	KUNIT_ASSERT_GE(test, fake.nr_sent, sent + 3);
+	KUNIT_EXPECT_EQ(test, fake.sent[fake.nr_sent - 3].seq, 1);
+	KUNIT_EXPECT_EQ(test, fake.sent[fake.nr_sent - 1].seq, 3);
+}
+
 /* As it was set, for the next delay on. */
 static void path_backs_off_as_set(struct kunit *test)
 {
@@ -632,6 +659,7 @@ static struct kunit_case path_cases[] = {
 	KUNIT_CASE(path_newest_request_counts),
 	KUNIT_CASE(path_requests_are_bounded),
 	KUNIT_CASE(path_backs_off),
+	KUNIT_CASE(path_address_is_away),
 	KUNIT_CASE(path_backs_off_as_set),
 	KUNIT_CASE(path_stays_down_when_idle),
 	KUNIT_CASE(path_connecting_is_bounded),
