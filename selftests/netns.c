@@ -163,7 +163,7 @@ TEST_F(netns, D38_unread_messages_of_a_namespace_that_ends)
 	char buf[6000];
 	int round, i, fd;
 
-	for (round = 0; round < 10; round++) {
+	for (round = 0; round < rds_rounds(16); round++) {
 		ASSERT_EQ(0, in_child(leave_unread, self));
 		fd = take_over(self->sv[0]);
 		ASSERT_GE(fd, 0);
@@ -245,7 +245,7 @@ static void kill_in_namespaces(struct __test_metadata *_metadata, FIXTURE_DATA(n
 	int round, i;
 	char c;
 
-	for (round = 0; round < 10; round++) {
+	for (round = 0; round < rds_rounds(16); round++) {
 		for (i = 0; i < 4; i++) {
 			pid[i] = fork();
 			ASSERT_GE(pid[i], 0);
