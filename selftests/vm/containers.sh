@@ -5,7 +5,6 @@
 #
 # modules: none
 # timeout: 300
-# kernels: stock debug
 cd /rds || exit
 
 containers() { bash selftests/containers.sh "$@"; }

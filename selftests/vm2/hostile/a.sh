@@ -4,7 +4,6 @@
 # with the specification, and hostile ones. See selftests/hostile/hostile.h for what must hold after each of them.
 #
 # modules: ours none
-# kernels: stock debug
 # timeout: 500
 . /rds/selftests/vm2/lib.sh
 
