@@ -273,14 +273,23 @@ static struct rds_mr *rds_mr_lookup(struct rds_net *rn, struct rds_domain *domai
 	return mr;
 }
 
+/* What of a cookie names a region: all of it, or the key alone. */
+#define RDS_MR_BY_COOKIE	U64_MAX
+#define RDS_MR_BY_KEY		((u64)U32_MAX)
+
+static bool rds_mr_is(const struct rds_mr *mr, u64 cookie, u64 mask)
+{
+	return !((mr->cookie ^ cookie) & mask);
+}
+
 /* Regions of a device that has gone are not found by the socket's present domain. */
-static struct rds_mr *rds_mr_search(struct rds_sock *rs, u64 cookie)
+static struct rds_mr *rds_mr_search(struct rds_sock *rs, u64 cookie, u64 mask)
 {
 	struct rds_mr *mr, *found = NULL;
 
 	spin_lock_bh(&rs->mr_lock);
 	list_for_each_entry(mr, &rs->mrs, sock_item) {
-		if (mr->cookie != cookie)
+		if (!rds_mr_is(mr, cookie, mask))
 			continue;
 		kref_get(&mr->ref);
 		found = mr;
@@ -290,8 +299,8 @@ static struct rds_mr *rds_mr_search(struct rds_sock *rs, u64 cookie)
 	return found;
 }
 
-/* The region of @rs with exactly this cookie, with a reference. */
-static struct rds_mr *rds_mr_find(struct rds_sock *rs, u64 cookie)
+/* The region of @rs that @mask of @cookie names, with a reference. */
+static struct rds_mr *rds_mr_find(struct rds_sock *rs, u64 cookie, u64 mask)
 {
 	struct rds_domain *domain = rds_sock_domain(rs);
 	struct rds_mr *mr = NULL;
@@ -300,16 +309,16 @@ static struct rds_mr *rds_mr_find(struct rds_sock *rs, u64 cookie)
 		mr = rds_mr_lookup(rs->rn, domain, rds_cookie_rkey(cookie));
 		rds_domain_put(domain);
 	}
-	if (mr && mr->rs == rs && mr->cookie == cookie)
+	if (mr && mr->rs == rs && rds_mr_is(mr, cookie, mask))
 		return mr;
 	if (mr)
 		rds_mr_put(mr);
-	return rds_mr_search(rs, cookie);
+	return rds_mr_search(rs, cookie, mask);
 }
 
 int rds_mr_free(struct rds_sock *rs, u64 cookie)
 {
-	struct rds_mr *mr = rds_mr_find(rs, cookie);
+	struct rds_mr *mr = rds_mr_find(rs, cookie, RDS_MR_BY_COOKIE);
 	int err = -EINVAL;
 
 	if (!mr)
@@ -324,7 +333,7 @@ int rds_mr_free(struct rds_sock *rs, u64 cookie)
 
 bool rds_mr_owned(struct rds_sock *rs, u64 cookie)
 {
-	struct rds_mr *mr = rds_mr_find(rs, cookie);
+	struct rds_mr *mr = rds_mr_find(rs, cookie, RDS_MR_BY_KEY);
 
 	if (!mr)
 		return false;

@@ -59,7 +59,7 @@ int rds_mr_create(struct rds_sock *rs, const struct rds_get_mr_args *args, u64 *
 /* Revoke by full cookie; -EINVAL if @rs has no such region.  Sleeps. */
 int rds_mr_free(struct rds_sock *rs, u64 cookie);
 
-/* Is @cookie a region of @rs?  Sleeps. */
+/* Is the key of @cookie, whatever its offset, that of a region of @rs?  Sleeps. */
 bool rds_mr_owned(struct rds_sock *rs, u64 cookie);
 
 /* A message for @rs says that an operation used @rkey.  A use-once region is taken off and its

@@ -234,6 +234,26 @@ TEST_F(cmsg, abi6_dest_must_be_own_key)
 	expect_no_effect(_metadata, self);
 }
 
+/* The key must be one's own; the offset is what the sender says, and its peer's to go by. */
+TEST_F(cmsg, abi6_dest_offset_is_the_senders)
+{
+	rds_rdma_cookie_t further = self->cookie + (8ULL << 32);
+	struct rds_msg_in in;
+	char c;
+
+	msg_init(&self->m, &self->p.tx_addr, "x", 1);
+	msg_cmsg(&self->m, SOL_RDS, RDS_CMSG_RDMA_DEST, &further, sizeof(further));
+	ASSERT_EQ(1, msg_send(self->p.rx, &self->m, 0));
+	ASSERT_EQ(1, rds_recv_wait(self->p.tx, &c, 1, &in));
+	ASSERT_TRUE(in.has_dest);
+	EXPECT_EQ(further, in.dest);
+	memset(self->local, 0x22, PIECE);
+	ASSERT_EQ(RDS_RDMA_SUCCESS, rdma_run(self->p.tx, &self->p.rx_addr, in.dest, 0, self->local,
+					     PIECE, RDS_RDMA_READWRITE));
+	EXPECT_TRUE(all_bytes(self->remote, 8, 0));
+	EXPECT_TRUE(all_bytes(self->remote + 8, PIECE, 0x22));
+}
+
 /* --- D09: arithmetic of local ranges --- */
 
 static ssize_t send_ranges(FIXTURE_DATA(cmsg) *self, const struct rds_iovec *iov, uint64_t nr,

@@ -38,7 +38,7 @@ static void mr_made_and_freed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake.unregistered, 1);
 }
 
-/* A key is its owner's alone, and all of the cookie counts. */
+/* A key is its owner's alone; to free it all of the cookie counts, to send it the key. */
 static void mr_of_somebody_else(struct kunit *test)
 {
 	struct rds_sock *rs = fixture_socket(test, 1, PORT_A);
@@ -53,6 +53,9 @@ static void mr_of_somebody_else(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rds_mr_free(rs, 0), -EINVAL);
 	expect_mrs(test, 1);
 	KUNIT_EXPECT_TRUE(test, rds_mr_owned(rs, cookie));
+	KUNIT_EXPECT_TRUE(test, rds_mr_owned(rs, cookie ^ 1ull << 32));
+	KUNIT_EXPECT_FALSE(test, rds_mr_owned(other, cookie ^ 1ull << 32));
+	KUNIT_EXPECT_FALSE(test, rds_mr_owned(rs, cookie + 1));
 }
 
 /* Memory in fixture_user: pages from its start, or beside it. */
@@ -217,6 +220,7 @@ static void mr_device_removed(struct kunit *test)
 	fake_remove_device();
 	KUNIT_EXPECT_EQ(test, fixture_get_mr(rs, fixture_user.rw, 10, 0, &new), -EAGAIN);
 	KUNIT_EXPECT_TRUE(test, rds_mr_owned(rs, old));
+	KUNIT_EXPECT_TRUE(test, rds_mr_owned(rs, old ^ 1ull << 32));
 	KUNIT_ASSERT_EQ(test, fake_add_device(), 0);
 	KUNIT_EXPECT_EQ(test, fake.domains, 2);
 	new = make_mr(test, rs, 0);
