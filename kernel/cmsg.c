@@ -48,18 +48,10 @@ static int cmsg_copy(void *to, size_t size, const struct cmsg_item *item)
 	return 0;
 }
 
-static int parse_rdma(struct rds_send_req *req, const struct cmsg_item *item, u32 max_rdma)
+static int parse_rdma(struct rds_send_req *req, const struct cmsg_item *item)
 {
-	struct rds_rdma_args *args = &req->rdma;
-
-	if (req->has_rdma || cmsg_copy(args, sizeof(*args), item))
+	if (req->has_rdma || cmsg_copy(&req->rdma, sizeof(req->rdma), item))
 		return -EINVAL;
-	if (args->remote_vec.bytes > max_rdma)
-		return -EMSGSIZE;
-	if (!args->nr_local)
-		return -EINVAL;
-	if (args->nr_local > RDS_MAX_LOCAL_IOVECS)
-		return -EMSGSIZE;
 	req->has_rdma = true;
 	return 0;
 }
@@ -148,11 +140,11 @@ static int parse_async(struct rds_send_req *req, const struct cmsg_item *item)
 	return 0;
 }
 
-static int parse_item(struct rds_send_req *req, const struct cmsg_item *item, u32 max_rdma)
+static int parse_item(struct rds_send_req *req, const struct cmsg_item *item)
 {
 	switch (item->type) {
 	case RDS_CMSG_RDMA_ARGS:
-		return parse_rdma(req, item, max_rdma);
+		return parse_rdma(req, item);
 	case RDS_CMSG_RDMA_DEST:
 		return parse_dest(req, item);
 	case RDS_CMSG_RDMA_MAP:
@@ -171,46 +163,86 @@ static int parse_item(struct rds_send_req *req, const struct cmsg_item *item, u3
 	}
 }
 
-/* A message either hands a buffer to the peer or works on one of the peer's. */
-static bool groups_mixed(const struct rds_send_req *req)
+static bool is_rdma(const struct cmsg_item *item)
 {
-	return (req->has_dest || req->has_map || req->has_zcopy) &&
-	       (req->has_rdma || req->has_atomic);
+	return item->level == SOL_RDS && item->type == RDS_CMSG_RDMA_ARGS;
 }
 
-int rds_cmsg_check_form(const void *control, size_t len)
+int rds_cmsg_check_form(const void *control, size_t len, u64 *rdma_bytes)
 {
+	struct rds_rdma_args args;
 	struct cmsg_item item;
+	u64 sum = 0;
 	long offset;
 
-	for (offset = 0; (offset = cmsg_next(control, len, offset, &item)) > 0; )
-		;
+	for (offset = 0; (offset = cmsg_next(control, len, offset, &item)) > 0; ) {
+		if (!is_rdma(&item))
+			continue;
+		if (cmsg_copy(&args, sizeof(args), &item))
+			return -EINVAL;
+		sum += args.remote_vec.bytes;
+		if (sum < args.remote_vec.bytes)
+			sum = U64_MAX;
+	}
+	*rdma_bytes = sum;
 	return offset;
 }
 
-int rds_cmsg_parse(struct rds_send_req *req, const void *control, size_t len, u32 max_rdma)
+long rds_cmsg_next_rdma(const void *control, size_t len, long offset, struct rds_rdma_args *args)
+{
+	struct cmsg_item item;
+
+	while ((offset = cmsg_next(control, len, offset, &item)) > 0) {
+		if (!is_rdma(&item))
+			continue;
+		if (cmsg_copy(args, sizeof(*args), &item) || !args->nr_local)
+			return -EINVAL;
+		return args->nr_local > RDS_MAX_LOCAL_IOVECS ? -EMSGSIZE : offset;
+	}
+	return offset;
+}
+
+/* A message either hands a buffer to the peer or works on one of the peer's. */
+#define HANDS_OUT	(BIT(RDS_CMSG_RDMA_DEST) | BIT(RDS_CMSG_RDMA_MAP) | BIT(RDS_CMSG_ZCOPY_COOKIE))
+#define WORKS		(BIT(RDS_CMSG_RDMA_ARGS) | BIT(RDS_CMSG_ATOMIC_FADD) | \
+			 BIT(RDS_CMSG_ATOMIC_CSWP) | BIT(RDS_CMSG_MASKED_ATOMIC_FADD) | \
+			 BIT(RDS_CMSG_MASKED_ATOMIC_CSWP))
+#define SENDABLE	(HANDS_OUT | WORKS | BIT(RDS_CMSG_ASYNC_SEND))
+
+int rds_cmsg_types(const void *control, size_t len)
+{
+	struct cmsg_item item;
+	u32 types = 0;
+	long offset;
+
+	for (offset = 0; (offset = cmsg_next(control, len, offset, &item)) > 0; ) {
+		if (item.level != SOL_RDS)
+			continue;
+		/* others are for receiving only, or not ours */
+		if (item.type < 0 || item.type > 31 || !(BIT(item.type) & SENDABLE))
+			return -EINVAL;
+		types |= BIT(item.type);
+	}
+	if (types & HANDS_OUT && types & WORKS)
+		return -EINVAL;
+	return offset < 0 ? offset : types;
+}
+
+int rds_cmsg_parse(struct rds_send_req *req, const void *control, size_t len)
 {
 	struct cmsg_item item;
 	long offset;
 	int err;
 
 	memset(req, 0, sizeof(*req));
-
-	/* all of it must be well-formed before any of it is looked into */
-	err = rds_cmsg_check_form(control, len);
-	if (err)
-		return err;
-
 	for (offset = 0; (offset = cmsg_next(control, len, offset, &item)) > 0; ) {
 		if (item.level != SOL_RDS)
 			continue;
-		err = parse_item(req, &item, max_rdma);
+		err = parse_item(req, &item);
 		if (err)
 			return err;
-		if (groups_mixed(req))
-			return -EINVAL;
 	}
-	return 0;
+	return offset;
 }
 
 /* False for an empty range and for one whose end wraps. */
@@ -227,24 +259,18 @@ static u64 range_pages(const struct rds_iovec *vec, u32 page_size)
 	return (last >> shift) - (vec->addr >> shift) + 1;
 }
 
-int rds_rdma_check_local(const struct rds_rdma_args *args, const struct rds_iovec *iov,
-			 u32 page_size, u32 max_rdma, u32 *bytes, u32 *pages)
+int rds_rdma_check_local(const struct rds_iovec *iov, u32 nr, u32 page_size, u64 *bytes, u64 *pages)
 {
 	u64 nr_bytes = 0;	/* at most 2^10 ranges of 2^32 bytes: no wrap */
 	u64 nr_pages = 0;
-	u64 i;
+	u32 i;
 
-	for (i = 0; i < args->nr_local; i++) {
+	for (i = 0; i < nr; i++) {
 		if (!range_valid(&iov[i]) || iov[i].bytes > U32_MAX)
 			return -EINVAL;
 		nr_bytes += iov[i].bytes;
 		nr_pages += range_pages(&iov[i], page_size);
 	}
-	if (nr_bytes > args->remote_vec.bytes)
-		return -EINVAL;
-	if (nr_bytes > max_rdma)
-		return -EMSGSIZE;
-
 	*bytes = nr_bytes;
 	*pages = nr_pages;
 	return 0;

@@ -25,33 +25,39 @@ struct rds_send_req {
 	struct rds_asend_args	async;
 };
 
-/* Do the messages in @control of @len bytes fit, whatever they say?  Returns 0 or -EINVAL. */
-int rds_cmsg_check_form(const void *control, size_t len);
+/* The control buffer @control of @len bytes is a kernel copy, in native layout; reading it has no effect.  It is walked
+ * once for each of the steps below, because a caller may rely on the order in which they find errors, and looks at other
+ * things in between.  Messages of levels other than SOL_RDS are stepped over, and as everywhere an end too short for a
+ * header is no message.
+ */
 
-/* Parse the control buffer @control of @len bytes (a kernel copy, native layout) into @req,
- * which is zeroed first.
- *
- * Returns 0 or, in the order in which a caller may rely on them (first found while walking
- * the buffer once for form, once for meaning):
- *  -EINVAL	malformed: a length below a header or past the end; a SOL_RDS message shorter
- *		than its struct; RDMA_ARGS, the atomics, ASYNC_SEND, and DEST with MAP, twice each;
- *		{DEST, MAP, ZCOPY} mixed with {RDMA_ARGS, atomics}; a SOL_RDS type that
- *		nobody sends
- *  -EMSGSIZE	RDMA_ARGS for more than @max_rdma bytes on the peer's side, or with more than
- *		RDS_MAX_LOCAL_IOVECS local ranges (0 of them: -EINVAL)
- * Messages of other levels are stepped over, and as everywhere an end too short for a header
- * is no message.  Of two ZCOPY cookies the last counts.  An unmasked atomic of exactly 56 bytes (no mask
+/* Do the messages fit, whatever they say, and is each RDMA_ARGS there as a whole?  Stores how many bytes on peers' sides these
+ * are about, together; U64_MAX if that is more than fits.  Returns 0 or -EINVAL.
+ */
+int rds_cmsg_check_form(const void *control, size_t len, u64 *rdma_bytes);
+
+/* The first RDMA_ARGS at @offset or behind it.  Returns the offset behind it; 0 if there is none; -EINVAL for one without
+ * local ranges, or malformed; -EMSGSIZE for one with more than RDS_MAX_LOCAL_IOVECS.
+ */
+long rds_cmsg_next_rdma(const void *control, size_t len, long offset, struct rds_rdma_args *args);
+
+/* Which types are there?  Returns a set of 1 << type; -EINVAL for a type that nobody sends, and for {DEST, MAP, ZCOPY} mixed
+ * with {RDMA_ARGS, atomics}, or malformed.
+ */
+int rds_cmsg_types(const void *control, size_t len);
+
+/* Read all that the messages ask for into @req, which is zeroed first; after the steps above.  Returns 0, or -EINVAL for a
+ * message shorter than its struct, or malformed, or that nobody sends; and for RDMA_ARGS, the atomics, ASYNC_SEND, or DEST with
+ * MAP, twice each.  Of two ZCOPY cookies the last counts.  An unmasked atomic of exactly 56 bytes (no mask
  * fields, swap_add before compare) is converted.
  */
-int rds_cmsg_parse(struct rds_send_req *req, const void *control, size_t len, u32 max_rdma);
+int rds_cmsg_parse(struct rds_send_req *req, const void *control, size_t len);
 
-/* Check the local ranges @iov of an RDMA operation, already copied from user space.
+/* Check the @nr local ranges @iov of an RDMA operation, at most RDS_MAX_LOCAL_IOVECS, already copied from user space.
  * Stores the sum of their bytes and of the pages that they touch.
- * Returns 0; -EINVAL for an empty range, one that wraps or has 4 GiB or more, or a sum above
- * @args->remote_vec.bytes; -EMSGSIZE for a sum above @max_rdma.
+ * Returns 0; -EINVAL for an empty range, or one that wraps or has 4 GiB or more.
  */
-int rds_rdma_check_local(const struct rds_rdma_args *args, const struct rds_iovec *iov,
-			 u32 page_size, u32 max_rdma, u32 *bytes, u32 *pages);
+int rds_rdma_check_local(const struct rds_iovec *iov, u32 nr, u32 page_size, u64 *bytes, u64 *pages);
 
 /* Check a buffer to be registered.  Returns 0 and its pages; -EINVAL if it wraps or is empty,
  * -EMSGSIZE if it touches more than @max_pages pages.

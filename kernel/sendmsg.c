@@ -40,8 +40,8 @@ struct rds_send {
 	long			timeo;		/* jiffies left to wait */
 	struct rds_send_req	req;
 	struct rds_iovec	*iov;		/* local ranges of an operation, checked */
-	u32			op_bytes;
-	u32			op_pages;
+	u64			op_bytes;
+	u64			op_pages;
 	struct rds_atomic	atomic;
 	u64			map_cookie;	/* registered by this call */
 	bool			mapped;
@@ -49,7 +49,7 @@ struct rds_send {
 	struct rds_msg		*msg;
 };
 
-/* Checks without effect */
+/* Checks without effect, in the order in which mainline finds things wrong */
 
 static int rds_send_dest(struct rds_send *s, struct msghdr *m)
 {
@@ -80,39 +80,81 @@ static int rds_send_dest(struct rds_send *s, struct msghdr *m)
 	return 0;
 }
 
-static int rds_send_check_size(struct rds_send *s, size_t len)
+static int rds_send_check_size(struct rds_send *s, size_t len, u64 rdma_bytes)
 {
-	if (len > RDS_MSG_MAX || len > rds_sndbuf(s->rs))
+	if (len > RDS_MSG_MAX || len > rds_sndbuf(s->rs) ||
+	    rdma_bytes > READ_ONCE(s->rs->rn->sysctl.max_rdma_bytes))
 		return -EMSGSIZE;
 	s->len = len;
 	return 0;
 }
 
-static int rds_send_check_zcopy(struct rds_send *s, unsigned int flags)
-{
-	bool active = flags & MSG_ZEROCOPY && sock_flag(&s->rs->sk, SOCK_ZEROCOPY);
-
-	/* only TCP sends from user pages */
-	if (active)
-		return -EOPNOTSUPP;
-	return flags & MSG_ZEROCOPY || s->req.has_zcopy ? -EINVAL : 0;
-}
-
 /* The local ranges are read once, here; all that follows works on this copy. */
-static int rds_send_import_iov(struct rds_send *s)
+static int rds_send_import_iov(struct rds_send *s, const struct rds_rdma_args *args)
 {
-	const struct rds_rdma_args *args = &s->req.rdma;
 	size_t bytes = args->nr_local * sizeof(*s->iov);
 
+	kvfree(s->iov);
 	s->iov = kvmalloc(bytes, GFP_KERNEL);
 	if (!s->iov)
 		return -ENOMEM;
 	if (copy_from_user(s->iov, u64_to_user_ptr(args->local_vec_addr), bytes))
 		return -EFAULT;
-	/* not asked for twice: it may be set at any time */
-	return rds_rdma_check_local(args, s->iov, PAGE_SIZE, args->remote_vec.bytes, &s->op_bytes,
-				    &s->op_pages);
+	return rds_rdma_check_local(s->iov, args->nr_local, PAGE_SIZE, &s->op_bytes, &s->op_pages);
 }
+
+/* That there is one operation at most is found later, as in mainline. */
+static int rds_send_import_rdma(struct rds_send *s, const struct msghdr *m)
+{
+	struct rds_rdma_args args;
+	long offset = 0;
+	int err;
+
+	while ((offset = rds_cmsg_next_rdma(m->msg_control, m->msg_controllen, offset, &args)) > 0) {
+		err = rds_send_import_iov(s, &args);
+		if (err)
+			return err;
+	}
+	return offset;
+}
+
+static int rds_send_check_types(const struct msghdr *m)
+{
+	int types = rds_cmsg_types(m->msg_control, m->msg_controllen);
+
+	if (types < 0)
+		return types;
+	if (m->msg_flags & MSG_ZEROCOPY && !(types & BIT(RDS_CMSG_ZCOPY_COOKIE)))
+		return -EINVAL;
+	return 0;
+}
+
+static int rds_send_check(struct rds_send *s, struct msghdr *m, size_t len)
+{
+	u64 rdma_bytes;
+	int err;
+
+	if (m->msg_flags & ~RDS_SEND_FLAGS)
+		return -EOPNOTSUPP;
+	err = rds_send_dest(s, m);
+	if (err)
+		return err;
+	err = rds_cmsg_check_form(m->msg_control, m->msg_controllen, &rdma_bytes);
+	if (err)
+		return err;
+	err = rds_send_check_size(s, len, rdma_bytes);
+	if (err)
+		return err;
+	/* only TCP sends from user pages */
+	if (m->msg_flags & MSG_ZEROCOPY && sock_flag(&s->rs->sk, SOCK_ZEROCOPY))
+		return -EOPNOTSUPP;
+	err = rds_send_import_rdma(s, m);
+	if (err)
+		return err;
+	return rds_send_check_types(m);
+}
+
+/* The message */
 
 static int rds_send_check_atomics_work(struct rds_send *s)
 {
@@ -141,96 +183,22 @@ static int rds_send_check_atomic(struct rds_send *s)
 	return rds_send_check_atomics_work(s);
 }
 
-static int rds_send_check(struct rds_send *s, struct msghdr *m, size_t len)
+static int rds_send_check_control(struct rds_send *s, const struct msghdr *m)
 {
 	int err;
 
-	if (m->msg_flags & ~RDS_SEND_FLAGS)
-		return -EOPNOTSUPP;
-	err = rds_send_dest(s, m);
+	err = rds_cmsg_parse(&s->req, m->msg_control, m->msg_controllen);
 	if (err)
 		return err;
-	/* the order in which mainline finds things wrong: form, size, meaning */
-	err = rds_cmsg_check_form(m->msg_control, m->msg_controllen);
-	if (err)
-		return err;
-	err = rds_send_check_size(s, len);
-	if (err)
-		return err;
-	err = rds_cmsg_parse(&s->req, m->msg_control, m->msg_controllen,
-			     READ_ONCE(s->rs->rn->sysctl.max_rdma_bytes));
-	if (err)
-		return err;
-	err = rds_send_check_zcopy(s, m->msg_flags);
-	if (err)
-		return err;
-	if (s->req.has_atomic) {
-		err = rds_send_check_atomic(s);
-		if (err)
-			return err;
-	}
-	if (s->req.has_rdma) {
-		err = rds_send_import_iov(s);
-		if (err)
-			return err;
-	}
-	return s->req.has_dest && !rds_mr_owned(s->rs, s->req.dest_cookie) ? -EINVAL : 0;
+	/* a cookie is for a message that is sent from user pages; and none is */
+	if (s->req.has_zcopy)
+		return -EINVAL;
+	if (s->req.has_rdma && s->op_bytes > s->req.rdma.remote_vec.bytes)
+		return -EINVAL;
+	if (s->req.has_dest && !rds_mr_owned(s->rs, s->req.dest_cookie))
+		return -EINVAL;
+	return s->req.has_atomic ? rds_send_check_atomic(s) : 0;
 }
-
-/* The connection */
-
-static struct rds_conn *rds_send_cached_conn(struct rds_sock *rs, const struct rds_conn_key *key)
-{
-	struct rds_conn *conn;
-
-	spin_lock_bh(&rs->peer_lock);
-	conn = rs->conn;
-	if (conn && memcmp(&conn->key, key, sizeof(*key)))
-		conn = NULL;
-	if (conn)
-		rds_conn_get(conn);
-	spin_unlock_bh(&rs->peer_lock);
-	return conn;
-}
-
-/* An address talks to itself without the fabric. */
-static const struct rds_transport *rds_send_transport(const struct rds_send *s)
-{
-	if (ipv6_addr_equal(&s->to.addr, &s->rs->bound.addr))
-		return &rds_loop_transport;
-	return s->rs->trans;
-}
-
-static int rds_send_find_conn(struct rds_send *s)
-{
-	struct rds_sock *rs = s->rs;
-	struct rds_conn_key key = {
-		.laddr	= rs->bound.addr,
-		.faddr	= s->to.addr,
-		.trans	= rds_send_transport(s),
-		.scope	= s->to.scope ?: rs->bound.scope,
-	};
-	struct rds_conn *conn, *old;
-
-	if (!key.trans->loopback)
-		key.tos = READ_ONCE(rs->tos);
-	conn = rds_send_cached_conn(rs, &key);
-	if (!conn) {
-		conn = rds_conn_get_or_create(rs->rn, &key, RDS_CONN_BY_SENDER);
-		if (IS_ERR(conn))
-			return PTR_ERR(conn);
-		spin_lock_bh(&rs->peer_lock);
-		old = rs->conn;
-		rs->conn = rds_conn_get(conn);
-		spin_unlock_bh(&rs->peer_lock);
-		if (old)
-			rds_conn_put(old);
-	}
-	s->conn = conn;
-	return 0;
-}
-
-/* The message */
 
 /* Have the application told by @token: of the end, or with RDS_RECVERR alone of a failure.  NULL: no memory, or it
  * does not read what it asked for before.
@@ -324,6 +292,24 @@ static int rds_send_build_ops(struct rds_send *s)
 	return err;
 }
 
+/* What control messages ask for, as far as nobody else sees of it. */
+static int rds_send_add_control(struct rds_send *s, const struct msghdr *m)
+{
+	int err;
+
+	err = rds_send_check_control(s, m);
+	if (err)
+		return err;
+	if (s->req.has_dest)
+		rds_ext_add_dest(&s->msg->hdr, s->req.dest_cookie);
+	if (s->req.has_async && s->req.async.flags & RDS_SEND_NOTIFY_ME) {
+		s->msg->notify = rds_send_notify(s, s->req.async.user_token, true);
+		if (!s->msg->notify)
+			return -ENOMEM;
+	}
+	return rds_send_build_ops(s);
+}
+
 static int rds_send_build(struct rds_send *s, struct msghdr *m)
 {
 	struct rds_msg *msg = rds_msg_alloc(GFP_KERNEL);
@@ -341,14 +327,60 @@ static int rds_send_build(struct rds_send *s, struct msghdr *m)
 		msg->payload = payload;
 		rds_stat_add(s->rs->rn, copy_from_user, s->len);
 	}
-	if (s->req.has_dest)
-		rds_ext_add_dest(&msg->hdr, s->req.dest_cookie);
-	if (s->req.has_async && s->req.async.flags & RDS_SEND_NOTIFY_ME) {
-		msg->notify = rds_send_notify(s, s->req.async.user_token, true);
-		if (!msg->notify)
-			return -ENOMEM;
+	return rds_send_add_control(s, m);
+}
+
+/* The connection */
+
+static struct rds_conn *rds_send_cached_conn(struct rds_sock *rs, const struct rds_conn_key *key)
+{
+	struct rds_conn *conn;
+
+	spin_lock_bh(&rs->peer_lock);
+	conn = rs->conn;
+	if (conn && memcmp(&conn->key, key, sizeof(*key)))
+		conn = NULL;
+	if (conn)
+		rds_conn_get(conn);
+	spin_unlock_bh(&rs->peer_lock);
+	return conn;
+}
+
+/* An address talks to itself without the fabric. */
+static const struct rds_transport *rds_send_transport(const struct rds_send *s)
+{
+	if (ipv6_addr_equal(&s->to.addr, &s->rs->bound.addr))
+		return &rds_loop_transport;
+	return s->rs->trans;
+}
+
+static int rds_send_find_conn(struct rds_send *s)
+{
+	struct rds_sock *rs = s->rs;
+	struct rds_conn_key key = {
+		.laddr	= rs->bound.addr,
+		.faddr	= s->to.addr,
+		.trans	= rds_send_transport(s),
+		.scope	= s->to.scope ?: rs->bound.scope,
+	};
+	struct rds_conn *conn, *old;
+
+	if (!key.trans->loopback)
+		key.tos = READ_ONCE(rs->tos);
+	conn = rds_send_cached_conn(rs, &key);
+	if (!conn) {
+		conn = rds_conn_get_or_create(rs->rn, &key, RDS_CONN_BY_SENDER);
+		if (IS_ERR(conn))
+			return PTR_ERR(conn);
+		spin_lock_bh(&rs->peer_lock);
+		old = rs->conn;
+		rs->conn = rds_conn_get(conn);
+		spin_unlock_bh(&rs->peer_lock);
+		if (old)
+			rds_conn_put(old);
 	}
-	return rds_send_build_ops(s);
+	s->conn = conn;
+	return 0;
 }
 
 /* Room in the send buffer: taken, the message is the socket's */
@@ -576,9 +608,10 @@ int rds_sendmsg(struct socket *sock, struct msghdr *m, size_t len)
 	s->timeo = sock_sndtimeo(sock->sk, m->msg_flags & MSG_DONTWAIT);
 	err = rds_send_check(s, m, len);
 	if (!err)
-		err = rds_send_find_conn(s);
-	if (!err)
 		err = rds_send_build(s, m);
+	/* a message that is refused makes no connection */
+	if (!err)
+		err = rds_send_find_conn(s);
 	if (!err)
 		err = rds_send_queue(s);
 	rds_send_end(s);

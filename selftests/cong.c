@@ -108,6 +108,25 @@ TEST_F_TIMEOUT(cong, abi5_21_nonblocking_flag, RDS_SLOW_TEST)
 	EXPECT_EQ(-ENOBUFS, send_numbered(self, self->p.tx, 0));
 }
 
+/* A message that is refused makes no key: row 21 comes before the last of row 17. */
+TEST_F_TIMEOUT(cong, abi5_17_better_refused_before_a_key_is_made, RDS_SLOW_TEST)
+{
+	struct rds_get_mr_args map = { .vec = { (uintptr_t)self, 1 } };
+	rds_rdma_cookie_t cookie = 0;
+	struct rds_msg_out m;
+
+	congest(_metadata, self);
+	map.cookie_addr = (uintptr_t)&cookie;
+	msg_init(&m, &self->p.rx_addr, "x", 1);
+	msg_cmsg(&m, SOL_RDS, RDS_CMSG_RDMA_MAP, &map, sizeof(map));
+	EXPECT_EQ(-ENOBUFS, msg_send(self->p.tx, &m, MSG_DONTWAIT));
+	EXPECT_EQ(0, cookie);
+	map.vec.addr = (uintptr_t)unmapped_page(_metadata);
+	msg_init(&m, &self->p.rx_addr, "x", 1);
+	msg_cmsg(&m, SOL_RDS, RDS_CMSG_RDMA_MAP, &map, sizeof(map));
+	EXPECT_EQ(-ENOBUFS, msg_send(self->p.tx, &m, MSG_DONTWAIT));
+}
+
 TEST_F_TIMEOUT(cong, D31b_pollout_stays_and_others_unaffected, RDS_SLOW_TEST)
 {
 	union rds_addr other_addr = addr_with_port(&self->p.rx_addr, 0);

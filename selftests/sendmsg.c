@@ -19,7 +19,19 @@ enum fault {
 	F_UNKNOWN	= 1 << 11,	/* row 11 */
 	F_MIXED		= 1 << 12,	/* row 13 */
 	F_PAYLOAD	= 1 << 13,	/* row 14 */
+	F_ZEROCOPY	= 1 << 14,	/* row 9 */
+	F_MANY_LOCAL	= 1 << 15,	/* row 10 */
+	F_LOCAL_HOLE	= 1 << 16,	/* row 10: the list of local ranges */
+	F_UNKNOWN_FIRST	= 1 << 17,	/* row 11, in front of all others */
+	F_ZEROCOPY_FLAG	= 1 << 18,	/* row 12 */
+	F_LOCAL_MORE	= 1 << 19,	/* row 17 */
+	F_DEST		= 1 << 20,	/* row 17: somebody else's key */
+	F_TWICE		= 1 << 21,	/* row 17: two of that */
+	F_ATOMIC	= 1 << 22,	/* row 17: the local word is not aligned */
+	F_ATOMIC_REMOTE	= 1 << 23,	/* row 17: the peer's is not */
 };
+
+#define F_HAS_ARGS	(F_NO_LOCAL | F_REMOTE_1M | F_MIXED | F_MANY_LOCAL | F_LOCAL_HOLE | F_LOCAL_MORE)
 
 FIXTURE(order) {
 	int			fd;
@@ -48,21 +60,60 @@ FIXTURE_VARIANT_ADD(order, row4_7) { F_FAMILY | F_OVER_1M, EOPNOTSUPP };
 FIXTURE_VARIANT_ADD(order, row6) { F_MALFORMED, EINVAL };
 FIXTURE_VARIANT_ADD(order, row6_short_args) { F_SHORT_ARGS, EINVAL };
 FIXTURE_VARIANT_ADD(order, row6_7) { F_MALFORMED | F_OVER_1M, EINVAL };
+FIXTURE_VARIANT_ADD(order, row6_7_short) { F_SHORT_ARGS | F_OVER_1M, EINVAL };
+FIXTURE_VARIANT_ADD(order, row6_8_short) { F_SHORT_ARGS | F_OVER_SNDBUF, EINVAL };
+FIXTURE_VARIANT_ADD(order, row6_9) { F_MALFORMED | F_ZEROCOPY, EINVAL };
+FIXTURE_VARIANT_ADD(order, row6_9_short) { F_SHORT_ARGS | F_ZEROCOPY, EINVAL };
 FIXTURE_VARIANT_ADD(order, row6_14) { F_MALFORMED | F_PAYLOAD, EINVAL };
 FIXTURE_VARIANT_ADD(order, row7) { F_OVER_1M, EMSGSIZE };
 FIXTURE_VARIANT_ADD(order, row7_remote) { F_REMOTE_1M, EMSGSIZE };
+FIXTURE_VARIANT_ADD(order, row7_9) { F_REMOTE_1M | F_ZEROCOPY, EMSGSIZE };
+FIXTURE_VARIANT_ADD(order, row7_10) { F_REMOTE_1M | F_LOCAL_HOLE, EMSGSIZE };
+FIXTURE_VARIANT_ADD(order, row7_11) { F_REMOTE_1M | F_UNKNOWN_FIRST, EMSGSIZE };
+FIXTURE_VARIANT_ADD(order, row7_13) { F_REMOTE_1M | F_MIXED, EMSGSIZE };
 FIXTURE_VARIANT_ADD(order, row7_14) { F_OVER_1M | F_PAYLOAD, EMSGSIZE };
 FIXTURE_VARIANT_ADD(order, row8) { F_OVER_SNDBUF, EMSGSIZE };
+FIXTURE_VARIANT_ADD(order, row8_9) { F_OVER_SNDBUF | F_ZEROCOPY, EMSGSIZE };
 FIXTURE_VARIANT_ADD(order, row8_10) { F_OVER_SNDBUF | F_NO_LOCAL, EMSGSIZE };
 FIXTURE_VARIANT_ADD(order, row8_11) { F_OVER_SNDBUF | F_UNKNOWN, EMSGSIZE };
 FIXTURE_VARIANT_ADD(order, row8_14) { F_OVER_SNDBUF | F_PAYLOAD, EMSGSIZE };
-FIXTURE_VARIANT_ADD(order, row10) { F_NO_LOCAL, EINVAL };
+FIXTURE_VARIANT_ADD(order, row9) { F_ZEROCOPY, EOPNOTSUPP };
+FIXTURE_VARIANT_ADD(order, row9_10_none) { F_ZEROCOPY | F_NO_LOCAL, EOPNOTSUPP };
+FIXTURE_VARIANT_ADD(order, row9_10_hole) { F_ZEROCOPY | F_LOCAL_HOLE, EOPNOTSUPP };
+FIXTURE_VARIANT_ADD(order, row9_11) { F_ZEROCOPY | F_UNKNOWN, EOPNOTSUPP };
+FIXTURE_VARIANT_ADD(order, row9_13) { F_ZEROCOPY | F_MIXED, EOPNOTSUPP };
+FIXTURE_VARIANT_ADD(order, row9_14) { F_ZEROCOPY | F_PAYLOAD, EOPNOTSUPP };
+FIXTURE_VARIANT_ADD(order, row9_17) { F_ZEROCOPY | F_DEST, EOPNOTSUPP };
+FIXTURE_VARIANT_ADD(order, row10_none) { F_NO_LOCAL, EINVAL };
+FIXTURE_VARIANT_ADD(order, row10_many) { F_MANY_LOCAL, EMSGSIZE };
+FIXTURE_VARIANT_ADD(order, row10_hole) { F_LOCAL_HOLE, EFAULT };
+FIXTURE_VARIANT_ADD(order, row10_11_many) { F_MANY_LOCAL | F_UNKNOWN_FIRST, EMSGSIZE };
+FIXTURE_VARIANT_ADD(order, row10_11_hole) { F_LOCAL_HOLE | F_UNKNOWN_FIRST, EFAULT };
+FIXTURE_VARIANT_ADD(order, row10_11_hole_in_front) { F_LOCAL_HOLE | F_UNKNOWN, EFAULT };
+FIXTURE_VARIANT_ADD(order, row10_12) { F_LOCAL_HOLE | F_ZEROCOPY_FLAG, EFAULT };
+FIXTURE_VARIANT_ADD(order, row10_13_many) { F_MANY_LOCAL | F_MIXED, EMSGSIZE };
+FIXTURE_VARIANT_ADD(order, row10_13_hole) { F_LOCAL_HOLE | F_MIXED, EFAULT };
 FIXTURE_VARIANT_ADD(order, row10_14) { F_NO_LOCAL | F_PAYLOAD, EINVAL };
+FIXTURE_VARIANT_ADD(order, row10_17) { F_MANY_LOCAL | F_LOCAL_MORE, EMSGSIZE };
+FIXTURE_VARIANT_ADD(order, row10_17_atomic) { F_NO_LOCAL | F_ATOMIC, EINVAL };
 FIXTURE_VARIANT_ADD(order, row11) { F_UNKNOWN, EINVAL };
 FIXTURE_VARIANT_ADD(order, row11_14) { F_UNKNOWN | F_PAYLOAD, EINVAL };
+FIXTURE_VARIANT_ADD(order, row11_17) { F_UNKNOWN | F_ATOMIC, EINVAL };
+FIXTURE_VARIANT_ADD(order, row12) { F_ZEROCOPY_FLAG, EINVAL };
+FIXTURE_VARIANT_ADD(order, row12_14) { F_ZEROCOPY_FLAG | F_PAYLOAD, EINVAL };
+FIXTURE_VARIANT_ADD(order, row12_17) { F_ZEROCOPY_FLAG | F_ATOMIC, EINVAL };
 FIXTURE_VARIANT_ADD(order, row13) { F_MIXED, EINVAL };
 FIXTURE_VARIANT_ADD(order, row13_14) { F_MIXED | F_PAYLOAD, EINVAL };
 FIXTURE_VARIANT_ADD(order, row14) { F_PAYLOAD, EFAULT };
+FIXTURE_VARIANT_ADD(order, row14_17_dest) { F_PAYLOAD | F_DEST, EFAULT };
+FIXTURE_VARIANT_ADD(order, row14_17_twice) { F_PAYLOAD | F_DEST | F_TWICE, EFAULT };
+FIXTURE_VARIANT_ADD(order, row14_17_more) { F_PAYLOAD | F_LOCAL_MORE, EFAULT };
+FIXTURE_VARIANT_ADD(order, row14_17_atomic) { F_PAYLOAD | F_ATOMIC_REMOTE, EFAULT };
+FIXTURE_VARIANT_ADD(order, row17_dest) { F_DEST, EINVAL };
+FIXTURE_VARIANT_ADD(order, row17_twice) { F_DEST | F_TWICE, EINVAL };
+FIXTURE_VARIANT_ADD(order, row17_more) { F_LOCAL_MORE, EINVAL };
+FIXTURE_VARIANT_ADD(order, row17_atomic) { F_ATOMIC, EFAULT };
+FIXTURE_VARIANT_ADD(order, row17_atomic_remote) { F_ATOMIC_REMOTE, EINVAL };
 
 FIXTURE_SETUP(order)
 {
@@ -90,15 +141,48 @@ static void order_name(struct rds_msg_out *m, int faults)
 	m->hdr.msg_namelen = faults & F_NO_PEER ? 0 : addr_len(&m->to);
 }
 
-static void order_control(struct rds_msg_out *m, int faults)
+static void order_args(struct rds_msg_out *m, void *hole, int faults)
 {
-	struct rds_iovec iov = { .addr = (uintptr_t)m, .bytes = 16 };
-	uint64_t remote = faults & F_REMOTE_1M ? RDS_MAX_MSG + 1 : 16;
-	rds_rdma_cookie_t cookie = 1;
+	static char local[16];
+	static struct rds_iovec iov = { .bytes = sizeof(local) };
+	uint64_t remote = sizeof(local), nr = 1;
 
-	if (faults & (F_NO_LOCAL | F_REMOTE_1M | F_MIXED))
-		msg_rdma(m, cookie, 0, remote, &iov, faults & F_NO_LOCAL ? 0 : 1, 0, 0);
-	if (faults & F_MIXED)
+	iov.addr = (uintptr_t)local;
+	if (faults & F_REMOTE_1M)
+		remote = RDS_MAX_MSG + 1;
+	if (faults & F_LOCAL_MORE)
+		remote = sizeof(local) - 1;
+	if (faults & F_NO_LOCAL)
+		nr = 0;
+	if (faults & F_MANY_LOCAL)
+		nr = 1025;
+	msg_rdma(m, 1, 0, remote, faults & F_LOCAL_HOLE ? hole : &iov, nr, 0, 0);
+}
+
+static void order_atomic(struct rds_msg_out *m, int faults)
+{
+	static uint64_t word[2];
+	struct rds_atomic_args args = {
+		.cookie		= 1,
+		.local_addr	= (uintptr_t)word + (faults & F_ATOMIC ? 4 : 0),
+		.remote_addr	= faults & F_ATOMIC_REMOTE ? 4 : 0,
+	};
+
+	msg_cmsg(m, SOL_RDS, RDS_CMSG_ATOMIC_FADD, &args, sizeof(args));
+}
+
+static void order_control(struct rds_msg_out *m, void *hole, int faults)
+{
+	rds_rdma_cookie_t cookie = 1;
+	int i;
+
+	if (faults & F_UNKNOWN_FIRST)
+		msg_cmsg(m, SOL_RDS, 99, &cookie, sizeof(cookie));
+	if (faults & F_HAS_ARGS)
+		order_args(m, hole, faults);
+	if (faults & (F_ATOMIC | F_ATOMIC_REMOTE))
+		order_atomic(m, faults);
+	for (i = 0; i < (faults & F_TWICE ? 2 : faults & (F_MIXED | F_DEST) ? 1 : 0); i++)
 		msg_cmsg(m, SOL_RDS, RDS_CMSG_RDMA_DEST, &cookie, sizeof(cookie));
 	if (faults & F_UNKNOWN)
 		msg_cmsg(m, SOL_RDS, 99, &cookie, sizeof(cookie));
@@ -108,13 +192,23 @@ static void order_control(struct rds_msg_out *m, int faults)
 		msg_cmsg(m, SOL_RDS, RDS_CMSG_RDMA_DEST, &cookie, 8)->cmsg_len = 4096;
 }
 
+static int order_flags(struct __test_metadata *_metadata, int fd, int faults)
+{
+	if (faults & F_FLAG)
+		return MSG_OOB;
+	if (faults & F_ZEROCOPY)
+		set_int(_metadata, fd, SOL_SOCKET, SO_ZEROCOPY, 1);
+	return faults & (F_ZEROCOPY | F_ZEROCOPY_FLAG) ? MSG_ZEROCOPY : 0;
+}
+
 TEST_F(order, abi5_checks_in_order)
 {
+	int flags = order_flags(_metadata, self->fd, variant->faults);
 	struct rds_msg_out *m = &self->m;
 
 	msg_init(m, NULL, "", 1);
 	order_name(m, variant->faults);
-	order_control(m, variant->faults);
+	order_control(m, self->hole, variant->faults);
 	if (variant->faults & (F_OVER_1M | F_OVER_SNDBUF | F_PAYLOAD)) {
 		m->iov.iov_base = mmap(NULL, RDS_MAX_MSG + 1, PROT_READ,
 				       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -126,8 +220,7 @@ TEST_F(order, abi5_checks_in_order)
 		m->iov.iov_len = RDS_MAX_MSG + 1;
 	if (variant->faults & F_PAYLOAD)
 		m->iov.iov_base = self->hole;
-	EXPECT_EQ(-variant->error,
-		  msg_send(self->fd, m, variant->faults & F_FLAG ? MSG_OOB : 0));
+	EXPECT_EQ(-variant->error, msg_send(self->fd, m, flags));
 }
 
 /* --- row 1: each refused flag --- */
@@ -405,6 +498,24 @@ TEST_F(dead_peer, abi5_22_sndbuf_full_nonblocking)
 	EXPECT_EQ(-EAGAIN, rds_send(self->fd, &self->to, "x", 1, MSG_DONTWAIT));
 	ASSERT_EQ(0, fcntl(self->fd, F_SETFL, O_NONBLOCK));
 	EXPECT_EQ(-EAGAIN, rds_send(self->fd, &self->to, "x", 1, 0));
+}
+
+/* A message that has no room makes no key: row 22 comes before the last of row 17. */
+TEST_F(dead_peer, abi5_17_better_refused_before_a_key_is_made)
+{
+	struct rds_get_mr_args map = { .vec = { (uintptr_t)self->chunk, 1 } };
+	rds_rdma_cookie_t cookie = 0;
+	struct rds_msg_out m;
+
+	map.cookie_addr = (uintptr_t)&cookie;
+	msg_init(&m, &self->to, "x", 1);
+	msg_cmsg(&m, SOL_RDS, RDS_CMSG_RDMA_MAP, &map, sizeof(map));
+	EXPECT_EQ(-EAGAIN, msg_send(self->fd, &m, MSG_DONTWAIT));
+	EXPECT_EQ(0, cookie);
+	map.vec.addr = (uintptr_t)unmapped_page(_metadata);
+	msg_init(&m, &self->to, "x", 1);
+	msg_cmsg(&m, SOL_RDS, RDS_CMSG_RDMA_MAP, &map, sizeof(map));
+	EXPECT_EQ(-EAGAIN, msg_send(self->fd, &m, MSG_DONTWAIT));
 }
 
 TEST_F(dead_peer, D31a_sndbuf_full_clears_pollout)

@@ -77,6 +77,27 @@ static void put_item(u8 *to, size_t room, int level, int type, size_t cmsg_len, 
 		memcpy(to + HEAD, data, min_t(size_t, room - HEAD, data_len));
 }
 
+/* All steps, in their order, for a namespace that allows @max bytes of RDMA. */
+static int parse(struct rds_send_req *req, const void *buf, size_t len, u64 max)
+{
+	struct rds_rdma_args args;
+	long offset = 0;
+	u64 bytes = 0;
+	int err;
+
+	err = rds_cmsg_check_form(buf, len, &bytes);
+	if (err)
+		return err;
+	if (bytes > max)
+		return -EMSGSIZE;
+	while ((offset = rds_cmsg_next_rdma(buf, len, offset, &args)) > 0)
+		;
+	if (offset < 0)
+		return offset;
+	err = rds_cmsg_types(buf, len);
+	return err < 0 ? err : rds_cmsg_parse(req, buf, len);
+}
+
 static int parse_one(struct kunit *test, struct rds_send_req *req, int type, const void *data,
 		     size_t data_len)
 {
@@ -86,7 +107,7 @@ static int parse_one(struct kunit *test, struct rds_send_req *req, int type, con
 	KUNIT_ASSERT_NOT_NULL(test, buf);
 	put_item(buf, len, SOL_RDS, type, len, data, data_len);
 	memset(req, 0x5a, sizeof(*req));
-	return rds_cmsg_parse(req, buf, len, MIB);
+	return parse(req, buf, len, MIB);
 }
 
 /* Every type that may be sent, and its size by the ABI. */
@@ -198,7 +219,7 @@ static void cmsg_d08_false_length(struct kunit *test)
 	data = good_data(row->type, &size);
 	for (i = 0; i < ARRAY_SIZE(lens); i++) {
 		put_item(buf, full, SOL_RDS, row->type, lens[i], data, size);
-		KUNIT_EXPECT_EQ_MSG(test, rds_cmsg_parse(&req, buf, full, MIB), -EINVAL,
+		KUNIT_EXPECT_EQ_MSG(test, parse(&req, buf, full, MIB), -EINVAL,
 				    "cmsg_len %zu", lens[i]);
 	}
 }
@@ -219,7 +240,7 @@ static void cmsg_truncated_buffer(struct kunit *test)
 		KUNIT_ASSERT_NOT_NULL(test, buf);
 		put_item(buf, room, SOL_RDS, row->type, HEAD + size, data, size);
 		ok = room < sizeof(struct cmsghdr) || room == HEAD + size;
-		KUNIT_EXPECT_EQ_MSG(test, rds_cmsg_parse(&req, buf, room, MIB), ok ? 0 : -EINVAL,
+		KUNIT_EXPECT_EQ_MSG(test, parse(&req, buf, room, MIB), ok ? 0 : -EINVAL,
 				    "%zu bytes of %zu", room, HEAD + size);
 	}
 }
@@ -367,7 +388,8 @@ static void cmsg_list(struct kunit *test)
 
 	buf = lay_out(test, row, &len);
 	memset(&req, 0x5a, sizeof(req));
-	KUNIT_EXPECT_EQ(test, rds_cmsg_parse(&req, buf, len, MIB), row->err);
+	/* twice is too much only in number */
+	KUNIT_EXPECT_EQ(test, parse(&req, buf, len, 2 * MIB), row->err);
 	if (row->err)
 		return;
 	KUNIT_EXPECT_EQ(test, req.has_dest, row_has(row, RDS_CMSG_RDMA_DEST));
@@ -394,9 +416,36 @@ static void cmsg_form_before_meaning(struct kunit *test)
 	put_item(buf, len, SOL_RDS, RDS_CMSG_RDMA_ARGS, HEAD + sizeof(too_big), &too_big,
 		 sizeof(too_big));
 	put_item(buf + HEAD + sizeof(too_big), HEAD, SOL_SOCKET, 1, HEAD, NULL, 0);
-	KUNIT_EXPECT_EQ(test, rds_cmsg_parse(&req, buf, len, MIB), -EMSGSIZE);
+	KUNIT_EXPECT_EQ(test, parse(&req, buf, len, MIB), -EMSGSIZE);
 	put_item(buf + HEAD + sizeof(too_big), HEAD, SOL_SOCKET, 1, HEAD + 1, NULL, 0);
-	KUNIT_EXPECT_EQ(test, rds_cmsg_parse(&req, buf, len, MIB), -EINVAL);
+	KUNIT_EXPECT_EQ(test, parse(&req, buf, len, MIB), -EINVAL);
+}
+
+/* What each step finds, and leaves to the later ones, of two RDMA_ARGS and a type that nobody sends. */
+static void cmsg_steps(struct kunit *test)
+{
+	size_t one = HEAD + sizeof(struct rds_rdma_args), len = 2 * one + HEAD;
+	u8 *buf = kunit_kzalloc(test, len, GFP_KERNEL);
+	struct rds_rdma_args args = good_rdma, got;
+	u64 bytes;
+
+	KUNIT_ASSERT_NOT_NULL(test, buf);
+	put_item(buf, HEAD, SOL_RDS, 99, HEAD, NULL, 0);
+	put_item(buf + HEAD, one, SOL_RDS, RDS_CMSG_RDMA_ARGS, one, &args, sizeof(args));
+	args.remote_vec.bytes = U64_MAX;
+	args.nr_local = RDS_MAX_LOCAL_IOVECS + 1;
+	put_item(buf + HEAD + one, one, SOL_RDS, RDS_CMSG_RDMA_ARGS, one, &args, sizeof(args));
+
+	KUNIT_EXPECT_EQ(test, rds_cmsg_check_form(buf, HEAD + one, &bytes), 0);
+	KUNIT_EXPECT_EQ(test, bytes, MIB);
+	KUNIT_EXPECT_EQ(test, rds_cmsg_check_form(buf, len, &bytes), 0);
+	KUNIT_EXPECT_EQ(test, bytes, U64_MAX);
+	KUNIT_EXPECT_EQ(test, rds_cmsg_next_rdma(buf, len, 0, &got), (long)(HEAD + one));
+	KUNIT_EXPECT_EQ(test, memcmp(&got, &good_rdma, sizeof(got)), 0);
+	KUNIT_EXPECT_EQ(test, rds_cmsg_next_rdma(buf, len, HEAD + one, &got), -EMSGSIZE);
+	KUNIT_EXPECT_EQ(test, rds_cmsg_next_rdma(buf, len, len, &got), 0);
+	KUNIT_EXPECT_EQ(test, rds_cmsg_types(buf, len), -EINVAL);
+	KUNIT_EXPECT_EQ(test, rds_cmsg_types(buf + HEAD, len - HEAD), (int)BIT(RDS_CMSG_RDMA_ARGS));
 }
 
 /* Sizes in RDMA_ARGS. */
@@ -451,65 +500,45 @@ struct local_row {
 	struct rds_iovec	first;
 	struct rds_iovec	others;
 	u32			nr;
-	u64			remote;
 	u32			page_size;
 	int			err;
-	u32			bytes;
-	u32			pages;
+	u64			bytes;
+	u64			pages;
 };
 
 #define TOP	0xfffffffffffff000ull
 
 static const struct local_row local_rows[] = {
-	{ "a byte", { 0x1000, 1 }, { 0 }, 1, 1, 4096, 0, 1, 1 },
-	{ "a page", { 0x1000, 4096 }, { 0 }, 1, 4096, 4096, 0, 4096, 1 },
-	{ "a page and a byte", { 0x1000, 4097 }, { 0 }, 1, 4097, 4096, 0, 4097, 2 },
-	{ "two bytes across two pages", { 0x1fff, 2 }, { 0 }, 1, 2, 4096, 0, 2, 2 },
-	{ "last byte of a page", { 0x1fff, 1 }, { 0 }, 1, 1, 4096, 0, 1, 1 },
-	{ "from address 0", { 0, 4096 }, { 0 }, 1, 4096, 4096, 0, 4096, 1 },
-	{ "larger pages", { 0xffff, 65538 }, { 0 }, 1, MIB, 65536, 0, 65538, 3 },
-	{ "less than the peer's side", { 0x1000, 1 }, { 0 }, 1, MIB, 4096, 0, 1, 1 },
-	{ "more than the peer's side", { 0x1000, 2 }, { 0 }, 1, 1, 4096, -EINVAL, 0, 0 },
-	{ "peer's side empty", { 0x1000, 1 }, { 0 }, 1, 0, 4096, -EINVAL, 0, 0 },
-	{ "1 MiB", { 0x1000, MIB }, { 0 }, 1, MIB, 4096, 0, MIB, 256 },
-	{ "1 MiB unaligned", { 0x1001, MIB }, { 0 }, 1, MIB, 4096, 0, MIB, 257 },
-	{ "above 1 MiB", { 0x1000, MIB + 1 }, { 0 }, 1, MIB, 4096, -EINVAL, 0, 0 },
-	{
-		"above 1 MiB on both sides",
-		{ 0x1000, MIB + 1 }, { 0 }, 1, MIB + 1, 4096, -EMSGSIZE, 0, 0,
-	},
-	{
-		"sum above 1 MiB on both sides",
-		{ 0x1000, MIB }, { 0, 1 }, 2, MIB + 1, 4096, -EMSGSIZE, 0, 0,
-	},
-	{ "sum of 1 MiB", { 0x1000, 1 }, { 0x1fff, MIB - 1 }, 2, MIB, 4096, 0, MIB, 258 },
-	{ "1024 single bytes", { 0x1fff, 1 }, { 0x1fff, 1 }, 1024, 1024, 4096, 0, 1024, 1024 },
-	{ "1024 times 1 KiB", { 0xfff, 1024 }, { 0xfff, 1024 }, 1024, MIB, 4096, 0, MIB, 2048 },
-	{
-		"1024 times a bit too much",
-		{ 0xfff, 1024 }, { 0xfff, 1025 }, 1024, MIB, 4096, -EINVAL, 0, 0,
-	},
+	{ "a byte", { 0x1000, 1 }, { 0 }, 1, 4096, 0, 1, 1 },
+	{ "a page", { 0x1000, 4096 }, { 0 }, 1, 4096, 0, 4096, 1 },
+	{ "a page and a byte", { 0x1000, 4097 }, { 0 }, 1, 4096, 0, 4097, 2 },
+	{ "two bytes across two pages", { 0x1fff, 2 }, { 0 }, 1, 4096, 0, 2, 2 },
+	{ "last byte of a page", { 0x1fff, 1 }, { 0 }, 1, 4096, 0, 1, 1 },
+	{ "from address 0", { 0, 4096 }, { 0 }, 1, 4096, 0, 4096, 1 },
+	{ "larger pages", { 0xffff, 65538 }, { 0 }, 1, 65536, 0, 65538, 3 },
+	{ "1 MiB", { 0x1000, MIB }, { 0 }, 1, 4096, 0, MIB, 256 },
+	{ "1 MiB unaligned", { 0x1001, MIB }, { 0 }, 1, 4096, 0, MIB, 257 },
+	{ "above 1 MiB", { 0x1000, MIB + 1 }, { 0 }, 1, 4096, 0, MIB + 1, 257 },
+	{ "sum of 1 MiB", { 0x1000, 1 }, { 0x1fff, MIB - 1 }, 2, 4096, 0, MIB, 258 },
+	{ "1024 single bytes", { 0x1fff, 1 }, { 0x1fff, 1 }, 1024, 4096, 0, 1024, 1024 },
+	{ "1024 times 1 KiB", { 0xfff, 1024 }, { 0xfff, 1024 }, 1024, 4096, 0, MIB, 2048 },
 
-	{ "D10 (a): empty", { 0x1000, 0 }, { 0 }, 1, MIB, 4096, -EINVAL, 0, 0 },
+	{ "D10 (a): empty", { 0x1000, 0 }, { 0 }, 1, 4096, -EINVAL, 0, 0 },
+	{ "D09 (b): empty behind a good one", { 0x1000, 1 }, { 0x2000, 0 }, 2, 4096, -EINVAL, 0, 0 },
+	{ "D09 (a): wraps", { TOP, 8192 }, { 0 }, 1, 4096, -EINVAL, 0, 0 },
+	{ "D09 (a): ends at 2^64", { TOP, 4096 }, { 0 }, 1, 4096, -EINVAL, 0, 0 },
+	{ "ends just below 2^64", { TOP, 4095 }, { 0 }, 1, 4096, 0, 4095, 1 },
+	{ "D09 (a): longest", { 1, U64_MAX }, { 0 }, 1, 4096, -EINVAL, 0, 0 },
+	{ "D09 (a): longest from 0", { 0, U64_MAX }, { 0 }, 1, 4096, -EINVAL, 0, 0 },
+	{ "D09 (d): 4 GiB", { 0x1000, 1ull << 32 }, { 0 }, 1, 4096, -EINVAL, 0, 0 },
+	{ "D09 (d): below 4 GiB", { 0x1000, U32_MAX }, { 0 }, 1, 4096, 0, U32_MAX, 1 << 20 },
 	{
-		"D09 (b): empty behind a good one",
-		{ 0x1000, 1 }, { 0x2000, 0 }, 2, MIB, 4096, -EINVAL, 0, 0,
+		"sum above 32 bits",
+		{ 0x1000, U32_MAX }, { 0, 2 }, 2, 4096, 0, (1ull << 32) + 1, (1 << 20) + 1,
 	},
-	{ "D09 (a): wraps", { TOP, 8192 }, { 0 }, 1, MIB, 4096, -EINVAL, 0, 0 },
-	{ "D09 (a): ends at 2^64", { TOP, 4096 }, { 0 }, 1, MIB, 4096, -EINVAL, 0, 0 },
-	{ "ends just below 2^64", { TOP, 4095 }, { 0 }, 1, MIB, 4096, 0, 4095, 1 },
-	{ "D09 (a): longest", { 1, U64_MAX }, { 0 }, 1, U64_MAX, 4096, -EINVAL, 0, 0 },
-	{ "D09 (a): longest from 0", { 0, U64_MAX }, { 0 }, 1, U64_MAX, 4096, -EINVAL, 0, 0 },
-	{ "D09 (d): 4 GiB", { 0x1000, 1ull << 32 }, { 0 }, 1, U64_MAX, 4096, -EINVAL, 0, 0 },
-	{ "D09 (d): below 4 GiB", { 0x1000, U32_MAX }, { 0 }, 1, MIB, 4096, -EINVAL, 0, 0 },
 	{
-		"D09 (d): below 4 GiB, peer too",
-		{ 0x1000, U32_MAX }, { 0 }, 1, U64_MAX, 4096, -EMSGSIZE, 0, 0,
-	},
-	{ "sum wraps 32 bits", { 0x1000, U32_MAX }, { 0, 2 }, 2, MIB, 4096, -EINVAL, 0, 0 },
-	{
-		"D09 (c): pages above 2^31",
-		{ 1, U32_MAX }, { 1, U32_MAX }, 1024, U64_MAX, 512, -EMSGSIZE, 0, 0,
+		"D09 (c): pages above 2^32",
+		{ 1, U32_MAX }, { 1, U32_MAX }, 1024, 512, 0, (1ull << 42) - 1024, 1ull << 33,
 	},
 };
 
@@ -523,16 +552,15 @@ KUNIT_ARRAY_PARAM(local, local_rows, local_desc);
 static void cmsg_check_local(struct kunit *test)
 {
 	const struct local_row *row = test->param_value;
-	struct rds_rdma_args args = { .nr_local = row->nr, .remote_vec.bytes = row->remote };
-	u32 i, bytes = 0x5a5a, pages = 0x5a5a;
+	u64 bytes = 0x5a5a, pages = 0x5a5a;
 	struct rds_iovec *iov;
+	u32 i;
 
 	iov = kunit_kzalloc(test, row->nr * sizeof(*iov), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, iov);
 	for (i = 0; i < row->nr; i++)
 		iov[i] = i ? row->others : row->first;
-	KUNIT_EXPECT_EQ(test, rds_rdma_check_local(&args, iov, row->page_size, MIB, &bytes,
-					   &pages),
+	KUNIT_EXPECT_EQ(test, rds_rdma_check_local(iov, row->nr, row->page_size, &bytes, &pages),
 			row->err);
 	if (row->err)
 		return;
@@ -606,6 +634,7 @@ static struct kunit_case cmsg_cases[] = {
 	KUNIT_CASE_PARAM(cmsg_truncated_buffer, type_gen_params),
 	KUNIT_CASE_PARAM(cmsg_list, list_gen_params),
 	KUNIT_CASE(cmsg_form_before_meaning),
+	KUNIT_CASE(cmsg_steps),
 	KUNIT_CASE_PARAM(cmsg_d09_rdma_sizes, args_gen_params),
 	KUNIT_CASE_PARAM(cmsg_check_local, local_gen_params),
 	KUNIT_CASE_PARAM(cmsg_check_mr_range, range_gen_params),

@@ -32,36 +32,66 @@ static void check_request(const struct rds_send_req *req)
 	MUST(!(req->has_dest && req->has_map));
 	MUST(!((req->has_dest || req->has_map || req->has_zcopy) &&
 	       (req->has_rdma || req->has_atomic)));
-	if (!req->has_rdma)
-		return;
-	MUST(req->rdma.remote_vec.bytes <= RDS_MSG_MAX);
-	MUST(req->rdma.nr_local >= 1 && req->rdma.nr_local <= RDS_MAX_LOCAL_IOVECS);
 }
 
-static void check_ranges(struct rds_rdma_args args, struct fuzz_input *in)
+static void check_ranges(const struct rds_rdma_args *args, struct fuzz_input *in)
 {
-	size_t nr = in->left / sizeof(struct rds_iovec);
-	u32 bytes = 0, pages = 0, mr_pages, i;
+	u32 nr = in->left / sizeof(struct rds_iovec), mr_pages, i;
+	u64 bytes = 0, pages = 0, sum = 0;
 	struct rds_iovec *iov;
-	u64 sum = 0;
 
+	if (nr > args->nr_local)
+		nr = args->nr_local;
 	if (!nr)
 		return;
-	if (nr < args.nr_local)
-		args.nr_local = nr;
-	iov = fuzz_copy(in->data, args.nr_local * sizeof(*iov));
-	if (!rds_rdma_check_local(&args, iov, 4096, RDS_MSG_MAX, &bytes, &pages)) {
-		for (i = 0; i < args.nr_local; i++) {
+	iov = fuzz_copy(in->data, nr * sizeof(*iov));
+	if (!rds_rdma_check_local(iov, nr, 4096, &bytes, &pages)) {
+		for (i = 0; i < nr; i++) {
 			MUST(iov[i].bytes && iov[i].addr + iov[i].bytes > iov[i].addr);
-			MUST(!rds_mr_check_range(&iov[i], 4096, 257, &mr_pages));
+			MUST(iov[i].bytes <= U32_MAX);
+			MUST(!rds_mr_check_range(&iov[i], 4096, U32_MAX, &mr_pages));
 			MUST(mr_pages <= pages);
 			sum += iov[i].bytes;
 		}
 		MUST(sum == bytes);
-		MUST(bytes <= RDS_MSG_MAX && bytes <= args.remote_vec.bytes);
-		MUST(pages >= args.nr_local && pages <= bytes / 4096 + 2 * args.nr_local);
+		MUST(pages >= nr && pages <= bytes / 4096 + 2 * nr);
 	}
 	free(iov);
+}
+
+/* Each of them is checked by itself, whether the message is good or not.  Returns 0 or the error of a bad one. */
+static int check_each_rdma(const void *control, size_t len, u64 bytes, struct fuzz_input *in)
+{
+	struct rds_rdma_args args;
+	long offset = 0, next;
+
+	while ((next = rds_cmsg_next_rdma(control, len, offset, &args)) > 0) {
+		MUST(next > offset);
+		MUST(args.nr_local >= 1 && args.nr_local <= RDS_MAX_LOCAL_IOVECS);
+		MUST(args.remote_vec.bytes <= bytes);
+		check_ranges(&args, in);
+		offset = next;
+	}
+	MUST(next == 0 || next == -EINVAL || next == -EMSGSIZE);
+	return next;
+}
+
+static int parse(struct rds_send_req *req, const void *control, size_t len, struct fuzz_input *in)
+{
+	u64 bytes = 0;
+	int err;
+
+	/* each step bears what the ones before it have refused */
+	MUST(rds_cmsg_parse(req, control, len) <= 0);
+	err = rds_cmsg_check_form(control, len, &bytes);
+	MUST(err == 0 || err == -EINVAL);
+	if (err)
+		return err;
+	err = check_each_rdma(control, len, bytes, in);
+	if (err)
+		return err;
+	err = rds_cmsg_types(control, len);
+	return err < 0 ? err : rds_cmsg_parse(req, control, len);
 }
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
@@ -80,13 +110,11 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	in.data += len;
 	in.left -= len;
 
-	err = rds_cmsg_parse(&req, control, len, RDS_MSG_MAX);
+	err = parse(&req, control, len, &in);
 	MUST(err == 0 || err == -EINVAL || err == -EMSGSIZE);
 	if (!err) {
 		check_request(&req);
 		compare_with_libc(&req, control, len);
-		if (req.has_rdma)
-			check_ranges(req.rdma, &in);
 	}
 	free(control);
 	return 0;
