@@ -345,7 +345,7 @@ static void rds_sock_init(struct rds_sock *rs, struct net *net)
 	INIT_LIST_HEAD(&rs->ops);
 	INIT_LIST_HEAD(&rs->received);
 	INIT_LIST_HEAD(&rs->notifies);
-	INIT_LIST_HEAD(&rs->cong_item);
+	rs->cong_refusals = RB_ROOT;
 	INIT_LIST_HEAD(&rs->mrs);
 	INIT_LIST_HEAD(&rs->revoking);
 }

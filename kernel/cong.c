@@ -2,6 +2,7 @@
 #include "cong.h"
 
 #include <linux/highmem.h>
+#include <linux/rbtree.h>
 #include <linux/rhashtable.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
@@ -14,6 +15,17 @@
 #include "stats.h"
 #include "trace.h"
 #include "transport.h"
+
+/* Ports of @map have refused @rs, which has not been told of all of them that they are free again.  Of each two there is one
+ * at most.  It holds the map, not the socket, which takes its refusals back before it goes.
+ */
+struct rds_cong_refusal {
+	struct rb_node		sock_node;	/* rs->cong_refusals, under rn->lock */
+	struct list_head	map_item;	/* map->refusals, likewise */
+	struct rds_sock		*rs;
+	struct rds_cong_map	*map;
+	u64			ports;		/* bit = port % 64; never 0 */
+};
 
 static const struct rhashtable_params rds_cong_params = {
 	.key_len		= sizeof(struct in6_addr),
@@ -31,6 +43,7 @@ static struct rds_cong_map *rds_cong_map_alloc(struct rds_net *rn)
 	kref_init(&map->ref);
 	map->rn = rn;
 	init_waitqueue_head(&map->wait);
+	INIT_LIST_HEAD(&map->refusals);
 	spin_lock_init(&map->lock);
 	INIT_LIST_HEAD(&map->conns);
 	return map;
@@ -108,39 +121,62 @@ void rds_cong_remove_conn(struct rds_conn *conn)
 	spin_unlock_bh(&conn->lmap->lock);
 }
 
-/* Does it concern @rs that ports @freed are free?  It leaves the list when it waits for no more. */
-static bool rds_cong_concerns(struct rds_sock *rs, u64 freed)
+/* Nobody finds @r any more; it waits on @gone for rds_cong_free_refusals(). */
+static void rds_cong_take_refusal(struct rds_cong_refusal *r, struct list_head *gone)
 {
-	lockdep_assert_held(&rs->rn->lock);
-	if (rs->cong_monitor) {
-		freed &= rs->cong_refused;
-		if (!freed)
-			return false;
-		rs->cong_refused &= ~freed;
-		WRITE_ONCE(rs->cong_freed, rs->cong_freed | freed);
-	} else {
-		WRITE_ONCE(rs->cong_news, true);
-	}
-	if (!rs->cong_monitor || !rs->cong_refused)
-		list_del_init(&rs->cong_item);
-	return true;
+	lockdep_assert_held(&r->map->rn->lock);
+	rb_erase(&r->sock_node, &r->rs->cong_refusals);
+	list_move(&r->map_item, gone);
 }
 
-/* Wake whoever was refused or is blocked because of @map, of which ports @freed are free now.  A leaf but for
- * wait queues.
+/* Without rn->lock, and without looking at the socket. */
+static void rds_cong_free_refusals(struct list_head *gone)
+{
+	struct rds_cong_refusal *r, *tmp;
+
+	list_for_each_entry_safe(r, tmp, gone, map_item) {
+		rds_cong_map_put(r->map);
+		kfree(r);
+	}
+}
+
+/* Does it concern the socket that ports @freed are free?  Without a monitor any port does, and all is told. */
+static bool rds_cong_concerns(struct rds_cong_refusal *r, u64 freed)
+{
+	struct rds_sock *rs = r->rs;
+
+	lockdep_assert_held(&rs->rn->lock);
+	if (!rs->cong_monitor) {
+		r->ports = 0;
+		WRITE_ONCE(rs->cong_news, true);
+		return true;
+	}
+	freed &= r->ports;
+	r->ports &= ~freed;
+	WRITE_ONCE(rs->cong_freed, rs->cong_freed | freed);
+	return freed;
+}
+
+/* Wake whoever was refused by @map or is blocked because of it, of which ports @freed are free now: at least one, for
+ * whoever waits has seen a bit set.
  */
 static void rds_cong_wake(struct rds_cong_map *map, u64 freed)
 {
 	struct rds_net *rn = map->rn;
-	struct rds_sock *rs, *tmp;
+	struct rds_cong_refusal *r, *tmp;
+	LIST_HEAD(gone);
 
 	wake_up_all(&map->wait);
 	spin_lock_bh(&rn->lock);
-	list_for_each_entry_safe(rs, tmp, &rn->cong_waiters, cong_item) {
-		if (rds_cong_concerns(rs, freed))
-			rs->sk.sk_data_ready(&rs->sk);
+	list_for_each_entry_safe(r, tmp, &map->refusals, map_item) {
+		if (rds_cong_concerns(r, freed))
+			r->rs->sk.sk_data_ready(&r->rs->sk);
+		if (!r->ports)
+			rds_cong_take_refusal(r, &gone);
 	}
 	spin_unlock_bh(&rn->lock);
+	/* not the map's last references: the caller has one */
+	rds_cong_free_refusals(&gone);
 }
 
 /* Have each peer told, from the worker of its connection: we may hold a socket's lock. */
@@ -214,7 +250,8 @@ void rds_cong_map_update(struct rds_conn *conn, struct rds_payload *payload)
 	spin_unlock_bh(&map->lock);
 	rds_stat_inc(map->rn, cong_update_received);
 	trace_rds_cong_map(conn, freed);
-	rds_cong_wake(map, freed);
+	if (freed)
+		rds_cong_wake(map, freed);
 }
 
 struct rds_payload *rds_cong_map_payload(struct rds_cong_map *map, gfp_t gfp)
@@ -238,28 +275,60 @@ struct rds_payload *rds_cong_map_payload(struct rds_cong_map *map, gfp_t gfp)
 	return p;
 }
 
+static int rds_cong_cmp_refusal(struct rb_node *a, const struct rb_node *b)
+{
+	const struct rds_cong_map *map_a = rb_entry(a, struct rds_cong_refusal, sock_node)->map;
+	const struct rds_cong_map *map_b = rb_entry(b, struct rds_cong_refusal, sock_node)->map;
+
+	return map_a == map_b ? 0 : map_a < map_b ? -1 : 1;
+}
+
 /* Refused: the next clearing wakes @rs.  Entered before the bit is looked at once more, so
  * that a clearing in between is not missed.
  */
-static void rds_cong_remember(struct rds_sock *rs, __be16 port)
+static int rds_cong_remember(struct rds_sock *rs, struct rds_cong_map *map, __be16 port)
 {
+	struct rds_cong_refusal *new, *r;
+	struct rb_node *found;
+
+	new = kzalloc(sizeof(*new), GFP_KERNEL_ACCOUNT);
+	if (!new)
+		return -ENOMEM;
+	new->rs = rs;
+	new->map = map;
 	spin_lock_bh(&rs->rn->lock);
-	if (rs->cong_monitor)
-		rs->cong_refused |= RDS_CONG_MONITOR_MASK(be16_to_cpu(port));
-	if (list_empty(&rs->cong_item))
-		list_add_tail(&rs->cong_item, &rs->rn->cong_waiters);
+	found = rb_find_add(&new->sock_node, &rs->cong_refusals, rds_cong_cmp_refusal);
+	r = found ? rb_entry(found, struct rds_cong_refusal, sock_node) : new;
+	r->ports |= RDS_CONG_MONITOR_MASK(be16_to_cpu(port));
+	if (r == new) {
+		kref_get(&map->ref);
+		list_add_tail(&new->map_item, &map->refusals);
+	}
 	spin_unlock_bh(&rs->rn->lock);
+	if (r != new)
+		kfree(new);
+	return 0;
+}
+
+static void rds_cong_take_all(struct rds_sock *rs, struct list_head *gone)
+{
+	struct rb_node *node;
+
+	while ((node = rb_first(&rs->cong_refusals)))
+		rds_cong_take_refusal(rb_entry(node, struct rds_cong_refusal, sock_node), gone);
 }
 
 void rds_cong_monitor(struct rds_sock *rs, bool on)
 {
+	LIST_HEAD(gone);
+
 	spin_lock_bh(&rs->rn->lock);
 	rs->cong_monitor = on;
-	rs->cong_refused = 0;
 	WRITE_ONCE(rs->cong_freed, 0);
 	WRITE_ONCE(rs->cong_news, false);
-	list_del_init(&rs->cong_item);
+	rds_cong_take_all(rs, &gone);
 	spin_unlock_bh(&rs->rn->lock);
+	rds_cong_free_refusals(&gone);
 }
 
 static u64 rds_cong_take_freed(struct rds_sock *rs)
@@ -304,9 +373,32 @@ int rds_cong_recv(struct rds_sock *rs, struct msghdr *msg)
 
 void rds_cong_forget_sock(struct rds_sock *rs)
 {
+	LIST_HEAD(gone);
+
 	spin_lock_bh(&rs->rn->lock);
-	list_del_init(&rs->cong_item);
+	rds_cong_take_all(rs, &gone);
 	spin_unlock_bh(&rs->rn->lock);
+	rds_cong_free_refusals(&gone);
+}
+
+/* @port is congested, and the caller does not wait. */
+static int rds_cong_refuse(struct rds_cong_map *map, __be16 port, struct rds_sock *rs)
+{
+	int err = rds_cong_remember(rs, map, port);
+
+	if (err)
+		return err;
+	/* pairs with the wake-up in rds_cong_wake() */
+	smp_mb();
+	if (rds_cong_test_port(map, port)) {
+		rds_stat_inc(rs->rn, cong_send_error);
+		return -ENOBUFS;
+	}
+	/* Who cleared it may have looked before we were on the list, where nothing stays that no clearing ends.  Others who
+	 * were refused meanwhile are woken once too often at most.
+	 */
+	rds_cong_wake(map, RDS_CONG_MONITOR_MASK(be16_to_cpu(port)));
+	return 0;
 }
 
 int rds_cong_wait(struct rds_cong_map *map, __be16 port, struct rds_sock *rs, long *timeo)
@@ -315,15 +407,8 @@ int rds_cong_wait(struct rds_cong_map *map, __be16 port, struct rds_sock *rs, lo
 
 	if (likely(!rds_cong_test_port(map, port)))
 		return 0;
-	if (!*timeo) {
-		rds_cong_remember(rs, port);
-		/* pairs with the wake-up in rds_cong_wake() */
-		smp_mb();
-		if (!rds_cong_test_port(map, port))
-			return 0;
-		rds_stat_inc(rs->rn, cong_send_error);
-		return -ENOBUFS;
-	}
+	if (!*timeo)
+		return rds_cong_refuse(map, port, rs);
 	rds_stat_inc(rs->rn, cong_send_blocked);
 	left = wait_event_interruptible_timeout(map->wait, !rds_cong_test_port(map, port), *timeo);
 	if (left < 0)
@@ -337,7 +422,6 @@ int rds_cong_wait(struct rds_cong_map *map, __be16 port, struct rds_sock *rs, lo
 
 int rds_cong_net_init(struct rds_net *rn)
 {
-	INIT_LIST_HEAD(&rn->cong_waiters);
 	return rhashtable_init(&rn->maps, &rds_cong_params);
 }
 

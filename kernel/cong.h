@@ -27,7 +27,8 @@ struct rds_cong_map {
 	struct rcu_head		rcu;
 	bool			hashed;		/* a local address's */
 	wait_queue_head_t	wait;		/* senders blocked by a set bit */
-	spinlock_t		lock;		/* conns, writes to bits; a leaf */
+	struct list_head	refusals;	/* struct rds_cong_refusal, under rn->lock */
+	spinlock_t		lock;		/* conns, writes to bits */
 	struct list_head	conns;
 	u8			bits[RDS_CONG_MAP_LEN];
 };
@@ -60,8 +61,8 @@ void rds_cong_map_update(struct rds_conn *conn, struct rds_payload *payload);
 struct rds_payload *rds_cong_map_payload(struct rds_cong_map *map, gfp_t gfp);
 
 /* Wait until @port is not congested.  Returns 0; -ENOBUFS if @timeo is 0 (and has the socket
- * polled awake by the next clearing, or one of this port if it monitors); -ETIMEDOUT; the errno for a signal.  Takes what it used
- * off @timeo.  Sleeps.
+ * polled awake when a port of @map is free again, or this one if it monitors), or -ENOMEM if that cannot be noted; -ETIMEDOUT; the
+ * errno for a signal.  Takes what it used off @timeo.  Sleeps.
  */
 int rds_cong_wait(struct rds_cong_map *map, __be16 port, struct rds_sock *rs, long *timeo);
 
@@ -73,7 +74,7 @@ void rds_cong_monitor(struct rds_sock *rs, bool on);
  */
 int rds_cong_recv(struct rds_sock *rs, struct msghdr *msg);
 
-/* A socket that is being released leaves the list of those to be woken. */
+/* A socket that is being released is not to be woken any more. */
 void rds_cong_forget_sock(struct rds_sock *rs);
 
 int rds_cong_net_init(struct rds_net *rn);

@@ -37,11 +37,10 @@ struct rds_net {
 	struct delayed_work	fabric_idle;	/* holds the namespace while it is pending or runs */
 	void			*listeners;	/* the transport's own, while it listens */
 
-	spinlock_t		lock;		/* the lists below, and dying; a leaf */
+	spinlock_t		lock;		/* the lists below, dying, and whom maps have refused; a leaf */
 	struct list_head	conn_list;
 	struct delayed_work	collector;	/* of unused connections, while there are any; started under the lock */
 	struct list_head	socks;		/* struct rds_sock, until they are released */
-	struct list_head	cong_waiters;	/* sockets refused for congestion since they polled */
 	bool			dying;		/* no new connection any more */
 };
 

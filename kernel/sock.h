@@ -57,12 +57,11 @@ struct rds_sock {
 	bool			congested;	/* our port's bit is set */
 	bool			released;	/* takes no more messages */
 
-	struct list_head	cong_item;	/* rn->cong_waiters, under rn->lock */
-	bool			cong_news;	/* a map changed since we were refused; under rn->lock */
-	/* with RDS_CONG_MONITOR; bit = port % 64; under rn->lock */
+	/* under rn->lock */
+	struct rb_root		cong_refusals;	/* by the map that refused us */
+	bool			cong_news;	/* such a map has free ports again */
 	bool			cong_monitor;
-	u64			cong_refused;	/* ports that refused us */
-	u64			cong_freed;	/* those of them that are free again, to be reported */
+	u64			cong_freed;	/* with a monitor, which ones, to be reported; bit = port % 64 */
 
 	spinlock_t		mr_lock;
 	struct list_head	mrs;

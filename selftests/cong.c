@@ -433,6 +433,127 @@ TEST_F_TIMEOUT(cong, abi14_wakes_a_reader, RDS_SLOW_TEST)
 	close(other);
 }
 
+/* --- two peers that refuse: their ports have the same number, but each peer has its own map --- */
+
+struct peer {
+	union rds_addr	addr;
+	int		fd;
+	unsigned int	queued;
+};
+
+FIXTURE(two) {
+	union rds_addr	tx_addr;
+	int		tx;
+	struct peer	peer[2];
+};
+/* loopback has two addresses with IPv4 only; an RDMA address is its own peer by loopback */
+FIXTURE_VARIANT(two) { enum rds_bed bed; };
+FIXTURE_VARIANT_ADD(two, loop4) { BED_LOOP4 };
+FIXTURE_VARIANT_ADD(two, rxe) { BED_RXE };
+
+FIXTURE_SETUP(two)
+{
+	struct peer *p = self->peer;
+	int i;
+
+	bed_need(_metadata, variant->bed, &self->tx_addr, &p[0].addr);
+	p[1].addr = variant->bed == BED_LOOP4 ? addr_make("127.0.0.2", 0) : self->tx_addr;
+	for (i = 0; i < 2; i++) {
+		p[i].addr = addr_with_port(&p[i].addr, addr_port(&p[0].addr));
+		p[i].fd = open_bound(_metadata, &p[i].addr);
+		set_int(_metadata, p[i].fd, SOL_SOCKET, SO_RCVBUF, RCVBUF);
+	}
+	self->tx = open_bound(_metadata, &self->tx_addr);
+}
+
+FIXTURE_TEARDOWN(two)
+{
+	close(self->tx);
+	close(self->peer[0].fd);
+	close(self->peer[1].fd);
+}
+
+/* Have @peer refuse @fd. */
+static void be_refused(struct __test_metadata *_metadata, int fd, struct peer *peer)
+{
+	int64_t end = now_ms() + RDS_WAIT_MS;
+	char chunk[CHUNK] = "";
+	ssize_t n;
+
+	do {
+		n = rds_send(fd, &peer->addr, chunk, sizeof(chunk), MSG_DONTWAIT);
+		if (n > 0)
+			peer->queued++;
+		else if (n == -EAGAIN)
+			ready(fd, POLLOUT, 1000);
+	} while ((n > 0 || n == -EAGAIN) && now_ms() < end && peer->queued < TOO_MANY);
+	ASSERT_EQ(-ENOBUFS, n);
+}
+
+static void read_all(struct __test_metadata *_metadata, struct peer *peer)
+{
+	char chunk[CHUNK];
+
+	for (; peer->queued; peer->queued--) {
+		ASSERT_EQ(CHUNK, rds_recv_wait(peer->fd, chunk, sizeof(chunk), NULL));
+	}
+}
+
+TEST_F_TIMEOUT(two, D33_another_peers_ports_are_no_news, RDS_SLOW_TEST)
+{
+	union rds_addr other_addr = addr_with_port(&self->tx_addr, 0);
+	int other = open_bound(_metadata, &other_addr);
+	struct sleeper s = { .fd = self->tx };
+	pthread_t thread;
+
+	be_refused(_metadata, self->tx, &self->peer[0]);
+	thread = start_sleeper(_metadata, &s);
+	be_refused(_metadata, other, &self->peer[1]);
+	read_all(_metadata, &self->peer[1]);
+	/* who was refused by that one is woken, the sleeper is not */
+	ASSERT_EQ(POLLIN, ready(other, POLLIN, RDS_WAIT_MS));
+	ASSERT_TRUE(thread_sleeps(s.tid));
+	EXPECT_EQ(0, s.events);
+	read_all(_metadata, &self->peer[0]);
+	ASSERT_EQ(0, pthread_join(thread, NULL));
+	EXPECT_TRUE(s.events & POLLIN);
+	close(other);
+}
+
+TEST_F_TIMEOUT(two, D33_woken_by_each_that_refused, RDS_SLOW_TEST)
+{
+	pthread_t thread;
+	int i;
+
+	be_refused(_metadata, self->tx, &self->peer[0]);
+	be_refused(_metadata, self->tx, &self->peer[1]);
+	for (i = 1; i >= 0; i--) {
+		struct sleeper s = { .fd = self->tx };
+
+		thread = start_sleeper(_metadata, &s);
+		read_all(_metadata, &self->peer[i]);
+		ASSERT_EQ(0, pthread_join(thread, NULL));
+		EXPECT_TRUE(s.events & POLLIN);
+	}
+}
+
+TEST_F_TIMEOUT(two, abi14_each_peers_port_is_told, RDS_SLOW_TEST)
+{
+	uint64_t bit = RDS_CONG_MONITOR_MASK(addr_port(&self->peer[0].addr));
+	int err, i;
+
+	monitor(_metadata, self->tx, 1);
+	be_refused(_metadata, self->tx, &self->peer[0]);
+	be_refused(_metadata, self->tx, &self->peer[1]);
+	for (i = 1; i >= 0; i--) {
+		EXPECT_EQ(0, ready(self->tx, POLLIN, 0));
+		read_all(_metadata, &self->peer[i]);
+		ASSERT_EQ(POLLIN, ready(self->tx, POLLIN, RDS_WAIT_MS));
+		EXPECT_EQ(bit, read_update(self->tx, &err));
+		EXPECT_EQ(0, err);
+	}
+}
+
 TEST(abi11_monitor_argument)
 {
 	int value = 1, fd = rds_socket();

@@ -101,12 +101,71 @@ static void cong_refused_and_told(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fixture_send(rs, 2, PORT_B, 10), -ENOBUFS);
 	KUNIT_EXPECT_EQ(test, fixture_send(rs, 2, PORT_B + 1, 10), 10);
 	KUNIT_EXPECT_FALSE(test, rs->cong_news);
-	KUNIT_EXPECT_FALSE(test, list_empty(&rs->cong_item));
+	KUNIT_EXPECT_TRUE(test, list_is_singular(&conn->fmap->refusals));
 	rds_cong_clear_port(conn->fmap, htons(PORT_B));
 	KUNIT_EXPECT_TRUE(test, rs->cong_news);
-	KUNIT_EXPECT_TRUE(test, list_empty(&rs->cong_item));
+	KUNIT_EXPECT_TRUE(test, RB_EMPTY_ROOT(&rs->cong_refusals));
+	KUNIT_EXPECT_TRUE(test, list_empty(&conn->fmap->refusals));
+	KUNIT_EXPECT_EQ(test, kref_read(&conn->fmap->ref), 1);
 	KUNIT_EXPECT_EQ(test, fixture_send(rs, 2, PORT_B, 10), 10);
 	KUNIT_EXPECT_EQ(test, fixture_stat(test, cong_send_error), 3);
+}
+
+/* Each peer that has refused a socket tells it, and nobody else does. */
+static void cong_refused_by_two(struct kunit *test)
+{
+	struct rds_conn *b = fixture_conn(test, 1, 2), *c = fixture_conn(test, 1, 3);
+	struct rds_conn *other = fixture_conn(test, 1, 4);
+	struct rds_sock *rs = fixture_socket(test, 1, PORT_A);
+	int monitor;
+
+	for (monitor = 0; monitor < 2; monitor++) {
+		rds_cong_monitor(rs, monitor);
+		rds_cong_set_port(b->fmap, htons(PORT_B));
+		rds_cong_set_port(c->fmap, htons(PORT_B));
+		rds_cong_set_port(other->fmap, htons(PORT_B));
+		KUNIT_EXPECT_EQ(test, wait_for_port(b, rs, 0), -ENOBUFS);
+		KUNIT_EXPECT_EQ(test, wait_for_port(c, rs, 0), -ENOBUFS);
+		rds_cong_clear_port(other->fmap, htons(PORT_B));
+		KUNIT_EXPECT_FALSE(test, rs->cong_news || rs->cong_freed);
+		rds_cong_clear_port(c->fmap, htons(PORT_B));
+		KUNIT_EXPECT_EQ(test, rs->cong_news, !monitor);
+		KUNIT_EXPECT_EQ(test, rs->cong_freed, monitor ? RDS_CONG_MONITOR_MASK(PORT_B) : 0);
+		rs->cong_news = false;
+		rs->cong_freed = 0;
+		rds_cong_clear_port(b->fmap, htons(PORT_B));
+		KUNIT_EXPECT_EQ(test, rs->cong_news, !monitor);
+		KUNIT_EXPECT_EQ(test, rs->cong_freed, monitor ? RDS_CONG_MONITOR_MASK(PORT_B) : 0);
+		KUNIT_EXPECT_TRUE(test, RB_EMPTY_ROOT(&rs->cong_refusals));
+	}
+}
+
+/* A monitor waits for the ports that refused it; without one, any of that peer will do; a map that frees none is no news. */
+static void cong_other_ports(struct kunit *test)
+{
+	struct rds_sock *rs = fixture_socket(test, 1, PORT_A);
+	struct rds_conn *conn = fixture_conn(test, 1, 2);
+	struct rds_payload *payload;
+
+	rds_cong_set_port(conn->fmap, htons(PORT_B));
+	payload = rds_cong_map_payload(conn->fmap, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, payload);
+	KUNIT_EXPECT_EQ(test, wait_for_port(conn, rs, 0), -ENOBUFS);
+	rds_cong_map_update(conn, payload);
+	rds_payload_put(payload);
+	KUNIT_EXPECT_FALSE(test, rs->cong_news);
+	rds_cong_set_port(conn->fmap, htons(PORT_B + 1));
+	rds_cong_clear_port(conn->fmap, htons(PORT_B + 1));
+	KUNIT_EXPECT_TRUE(test, rs->cong_news);
+
+	rds_cong_monitor(rs, true);
+	KUNIT_EXPECT_EQ(test, wait_for_port(conn, rs, 0), -ENOBUFS);
+	rds_cong_set_port(conn->fmap, htons(PORT_B + 1));
+	rds_cong_clear_port(conn->fmap, htons(PORT_B + 1));
+	KUNIT_EXPECT_EQ(test, rs->cong_freed, 0);
+	KUNIT_EXPECT_FALSE(test, RB_EMPTY_ROOT(&rs->cong_refusals));
+	rds_cong_clear_port(conn->fmap, htons(PORT_B));
+	KUNIT_EXPECT_EQ(test, rs->cong_freed, RDS_CONG_MONITOR_MASK(PORT_B));
 }
 
 static void cong_forgets_a_socket(struct kunit *test)
@@ -117,7 +176,8 @@ static void cong_forgets_a_socket(struct kunit *test)
 	rds_cong_set_port(conn->fmap, htons(PORT_B));
 	KUNIT_EXPECT_EQ(test, wait_for_port(conn, rs, 0), -ENOBUFS);
 	rds_cong_forget_sock(rs);
-	KUNIT_EXPECT_TRUE(test, list_empty(&fixture(test)->rn->cong_waiters));
+	KUNIT_EXPECT_TRUE(test, list_empty(&conn->fmap->refusals));
+	KUNIT_EXPECT_EQ(test, kref_read(&conn->fmap->ref), 1);
 	rds_cong_clear_port(conn->fmap, htons(PORT_B));
 	KUNIT_EXPECT_FALSE(test, rs->cong_news);
 }
@@ -201,6 +261,8 @@ static struct kunit_case cong_cases[] = {
 	KUNIT_CASE(cong_map_message),
 	KUNIT_CASE(cong_map_of_wrong_length),
 	KUNIT_CASE(cong_refused_and_told),
+	KUNIT_CASE(cong_refused_by_two),
+	KUNIT_CASE(cong_other_ports),
 	KUNIT_CASE(cong_forgets_a_socket),
 	KUNIT_CASE(cong_wait_is_bounded),
 	KUNIT_CASE(cong_wakes_who_waits),
