@@ -361,16 +361,27 @@ out_dereg:
 	return err;
 }
 
-static void rds_ib_mr_count(struct rds_mr *mr, bool made)
+static bool rds_ib_mr_is_small(const struct rds_mr *mr)
 {
-	bool is_small = mr->pin.nr_pages <= RDS_IB_MR_SMALL_PAGES;
+	return mr->pin.nr_pages <= RDS_IB_MR_SMALL_PAGES;
+}
 
-	if (is_small && made)
+/* Without a pool each one is made for its only use. */
+static void rds_ib_mr_count_made(struct rds_mr *mr)
+{
+	if (rds_ib_mr_is_small(mr)) {
 		rds_stat_inc(mr->rn, ib_rdma_mr_8k_alloc);
-	else if (is_small)
-		rds_stat_inc(mr->rn, ib_rdma_mr_8k_free);
-	else if (made)
+		rds_stat_inc(mr->rn, ib_rdma_mr_8k_used);
+	} else {
 		rds_stat_inc(mr->rn, ib_rdma_mr_1m_alloc);
+		rds_stat_inc(mr->rn, ib_rdma_mr_1m_used);
+	}
+}
+
+static void rds_ib_mr_count_freed(struct rds_mr *mr)
+{
+	if (rds_ib_mr_is_small(mr))
+		rds_stat_inc(mr->rn, ib_rdma_mr_8k_free);
 	else
 		rds_stat_inc(mr->rn, ib_rdma_mr_1m_free);
 }
@@ -392,7 +403,7 @@ int rds_ib_mr_register(struct rds_domain *domain, struct rds_mr *mr)
 	if (err)
 		kfree(rmr);
 	else
-		rds_ib_mr_count(mr, true);
+		rds_ib_mr_count_made(mr);
 	return err;
 }
 
@@ -418,7 +429,7 @@ void rds_ib_mr_unregister(struct rds_domain *domain, struct rds_mr *mr)
 		rds_ib_mr_end(dev, rmr);
 	mutex_unlock(&dev->mrs.lock);
 	mr->handle = NULL;
-	rds_ib_mr_count(mr, false);
+	rds_ib_mr_count_freed(mr);
 	kfree(rmr);
 }
 

@@ -76,6 +76,7 @@ static bool rds_ib_rbuf_get_page(struct rds_ib_rbuf *buf, gfp_t gfp)
 	}
 	buf->page = page;
 	buf->sge[1].addr = dma;
+	rds_stat_inc(buf->dev->rn, ib_rx_total_frags);
 	return true;
 }
 
@@ -135,8 +136,10 @@ static void rds_ib_rq_return(struct rds_ib_rq *rq, struct rds_ib_rbuf *buf)
 		rds_ib_rq_refill(rq, 0);
 	} else {
 		list_add_tail(&buf->item, &rq->ready);
-		if (++rq->nr_ready >= RDS_IB_RQ_BATCH)
+		if (++rq->nr_ready >= RDS_IB_RQ_BATCH) {
+			rds_stat_inc(buf->dev->rn, ib_rx_refill_from_cq);
 			rds_ib_rq_post(rq);
+		}
 	}
 	spin_unlock_bh(&rq->lock);
 }
@@ -185,6 +188,7 @@ static void rds_ib_rq_work(struct work_struct *work)
 
 	if (READ_ONCE(rq->stopped))
 		return;
+	rds_stat_inc(container_of(rq, struct rds_ib_device, rq)->rn, ib_rx_refill_from_thread);
 	if (!rds_ib_rq_fill(rq))
 		rds_ib_rq_refill(rq, RDS_IB_RQ_RETRY_DELAY);
 	rds_ib_rq_arm(rq);
@@ -237,6 +241,7 @@ static int rds_ib_rx_count_page(struct rds_ib_ep *ep)
 
 	if (atomic_inc_return(&dev->partial_pages) > rds_ib_max_partial_pages(dev)) {
 		atomic_dec(&dev->partial_pages);
+		rds_stat_inc(dev->rn, ib_rx_alloc_limit);
 		rds_ib_dev_drop_stale(dev);
 		return -EDQUOT;
 	}
@@ -342,6 +347,7 @@ static int rds_ib_frame_complete(struct rds_ib_ep *ep)
 	inc = rds_inc_alloc(hdr, &conn->key.faddr, &conn->key.laddr, conn->key.scope, GFP_ATOMIC);
 	if (!inc)
 		return -ENOMEM;
+	rds_stat_inc(conn->rn, ib_rx_total_incs);
 	inc->tos = conn->key.tos;
 	inc->payload = rds_ib_rx_take(ep);
 	inc->rx_ns[RDS_RX_HEADER] = ep->rx.header_ns;
@@ -482,6 +488,8 @@ static void rds_ib_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 
 	/* only the pointer's value is used: the queue pair may be gone */
 	ep = rds_ib_dev_find_qp(dev, wc->qp);
+	if (ep)
+		rds_stat_inc(rds_path_conn(ep->ep.path)->rn, ib_rx_cq_event);
 	if (ep && wc->status == IB_WC_SUCCESS)
 		rds_ib_receive(ep, buf, wc->byte_len);
 	else if (ep && wc->status != IB_WC_WR_FLUSH_ERR)

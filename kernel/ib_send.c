@@ -140,6 +140,7 @@ static void rds_ib_send_done(struct ib_cq *cq, struct ib_wc *wc)
 	struct rds_ib_ep *ep = slot->ep;
 	u32 n;
 
+	rds_stat_inc(rds_ib_ep_net(ep), ib_tx_cq_event);
 	if (unlikely(wc->status != IB_WC_SUCCESS)) {
 		rds_ib_send_failed(ep, slot, wc->status);
 		return;
@@ -214,6 +215,7 @@ void rds_ib_tx_append(struct rds_ib_ep *ep, struct rds_ib_slot *slot, struct ib_
 
 void rds_ib_tx_retry_later(struct rds_ib_ep *ep)
 {
+	rds_stat_inc(rds_ib_ep_net(ep), send_delayed_retry);
 	mod_timer(&ep->retry, jiffies + RDS_IB_RETRY_DELAY);
 }
 
@@ -242,6 +244,8 @@ static void rds_ib_watchdog(struct timer_list *timer)
 		return;
 	}
 	tx->stalled = tail == tx->seen_tail ? tx->stalled + 1 : 0;
+	if (tx->stalled)
+		rds_stat_inc(rds_ib_ep_net(ep), ib_tx_stalled);
 	tx->seen_tail = tail;
 	if (tx->stalled >= RDS_IB_WATCH_LIMIT)
 		rds_ep_drop(&ep->ep, RDS_DROP_SEND_STALLED, -ETIMEDOUT);

@@ -188,6 +188,8 @@ static void rds_path_note_drop(struct rds_path *path, enum rds_drop_reason reaso
 	spin_unlock_bh(&path->tx_lock);
 	rds_stat_inc(rds_path_conn(path)->rn, conn_reset);
 	rds_stat_inc_drop(rds_path_conn(path)->rn, reason);
+	if (reason == RDS_DROP_PEER_RECONNECTED)
+		rds_stat_inc(rds_path_conn(path)->rn, ib_listen_closed_stale);
 	trace_rds_path_drop(rds_path_conn(path), reason, err);
 }
 

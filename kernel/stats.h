@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Counters, per namespace and CPU, under the names that administrators know, then our own. */
+/* Counters, per namespace and CPU, under the names that administrators know, then our own.  Documentation/socket-api.md says which
+ * of the known ones have no counterpart here.
+ */
 #ifndef RDS_STATS_H
 #define RDS_STATS_H
 

@@ -117,8 +117,10 @@ static struct rds_msg *rds_xmit_next(struct rds_path *path, struct rds_ep *ep)
 		goto out;
 	}
 	msg = list_first_entry_or_null(&path->send_q, struct rds_msg, path_item);
-	if (!msg)
+	if (!msg) {
+		rds_stat_inc(rds_path_conn(path)->rn, send_queue_empty);
 		goto out;
+	}
 	list_move_tail(&msg->path_item, &path->sent_q);
 	rds_xmit_set_flags(path, msg);
 	trace_rds_msg_sent(msg, 0);
@@ -191,16 +193,23 @@ static void rds_xmit_release(struct rds_path *path)
 
 void rds_path_xmit(struct rds_path *path)
 {
+	struct rds_net *rn = rds_path_conn(path)->rn;
 	unsigned int passes = 0;
 	struct rds_ep *ep;
 	bool again;
 
-	if (!rds_xmit_acquire(path))
+	if (!rds_xmit_acquire(path)) {
+		rds_stat_inc(rn, send_lock_contention);
 		return;
+	}
 	while ((ep = rds_xmit_continue(path, &again))) {
+		/* somebody came while the pass before was under way */
+		if (passes)
+			rds_stat_inc(rn, send_lock_queue_raced);
 		rds_xmit_pass(path, ep);
 		rds_ep_put(ep);
 		if (++passes == RDS_XMIT_PASSES) {
+			rds_stat_inc(rn, send_immediate_retry);
 			rds_xmit_release(path);
 			rds_path_post(path, RDS_PATH_XMIT);
 			break;

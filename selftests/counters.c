@@ -275,6 +275,99 @@ TEST_F(events, rdma_bytes_copied_only_without_device)
 	EXPECT_EQ(0, moved(self, "copy_to_user"));
 }
 
+/* Those that count what there is not here, as Documentation/socket-api.md says. */
+static const char *const no_counterpart[] = {
+	"recv_deliver_raced", "recv_immediate_retry", "recv_delayed_retry", "send_stuck_rm",
+	"recv_rdma_bytes", "page_remainder_hit", "page_remainder_miss", "ib_evt_handler_call",
+	"ib_tasklet_call", "ib_tx_throttle", "ib_tx_credit_updates", "ib_rx_credit_updates",
+	"ib_rx_ring_empty", "ib_rdma_mr_8k_pool_flush", "ib_rdma_mr_8k_pool_wait",
+	"ib_rdma_mr_8k_pool_depleted", "ib_rdma_mr_8k_reused", "ib_rdma_mr_1m_pool_flush",
+	"ib_rdma_mr_1m_pool_wait", "ib_rdma_mr_1m_pool_depleted", "ib_rdma_mr_1m_reused",
+};
+
+/* Many messages that fill pages, one each way at a time. */
+static void to_and_fro(struct __test_metadata *_metadata, FIXTURE_DATA(events) *self, int rounds)
+{
+	static char buf[5000];
+
+	while (rounds--) {
+		ASSERT_EQ(5000, rds_send(self->p.tx, &self->p.rx_addr, buf, 5000, 0));
+		ASSERT_EQ(5000, rds_recv_wait(self->p.rx, buf, 5000, NULL));
+		ASSERT_EQ(5000, rds_send(self->p.rx, &self->p.tx_addr, buf, 5000, 0));
+		ASSERT_EQ(5000, rds_recv_wait(self->p.tx, buf, 5000, NULL));
+	}
+}
+
+/* What is counted behind a message's back comes a little later. */
+static int64_t moved_so_far(FIXTURE_DATA(events) *self, const char *name, int64_t least)
+{
+	int64_t end = now_ms() + RDS_WAIT_MS;
+
+	while (moved(self, name) < least && now_ms() < end)
+		nap();
+	return moved(self, name);
+}
+
+TEST_F(events, abi12_without_counterpart_stay_0)
+{
+	char local[3000] = "";
+	unsigned int i;
+
+	to_and_fro(_metadata, self, 3);
+	ASSERT_EQ(RDS_RDMA_SUCCESS, rdma_run(self->p.tx, &self->p.rx_addr, self->cookie, 0, local,
+					     3000, RDS_RDMA_READWRITE));
+	ASSERT_EQ(0, free_mr(self->p.rx, self->cookie));
+	for (i = 0; i < ARRAY_SIZE(no_counterpart); i++) {
+		EXPECT_EQ(0, counter(self->p.tx, no_counterpart[i])) {
+			TH_LOG("%s", no_counterpart[i]);
+		}
+	}
+}
+
+TEST_F(events, abi12_completions_and_buffers)
+{
+	static const struct {
+		const char	*name;
+		int		least;	/* on a device */
+	} rows[] = {
+		{ "ib_tx_cq_event", 20 }, { "ib_rx_cq_event", 40 }, { "ib_rx_total_incs", 20 },
+		{ "ib_rx_total_frags", 40 }, { "ib_rx_refill_from_cq", 1 },
+	};
+	unsigned int i;
+
+	to_and_fro(_metadata, self, 10);
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		if (bed_is_rxe(variant->bed)) {
+			EXPECT_LE(rows[i].least, moved_so_far(self, rows[i].name, rows[i].least)) {
+				TH_LOG("%s", rows[i].name);
+			}
+		} else {
+			EXPECT_EQ(0, moved(self, rows[i].name));
+		}
+	}
+	EXPECT_LE(20, moved_so_far(self, "send_queue_empty", 20));
+}
+
+TEST_F(events, abi12_regions)
+{
+	bool rxe = bed_is_rxe(variant->bed);
+	char *large = map_guarded(_metadata, 100 * page_size());
+	rds_rdma_cookie_t cookie[3];
+	int i;
+
+	ASSERT_EQ(0, get_mr(self->p.tx, large, 10, 0, &cookie[0]));
+	ASSERT_EQ(0, get_mr(self->p.tx, large, 100 * page_size(), 0, &cookie[1]));
+	ASSERT_EQ(0, get_mr(self->p.tx, large, 50 * page_size(), 0, &cookie[2]));
+	for (i = 0; i < 3; i++)
+		ASSERT_EQ(0, free_mr(self->p.tx, cookie[i]));
+	EXPECT_EQ(rxe ? 1 : 0, moved(self, "ib_rdma_mr_8k_alloc"));
+	EXPECT_EQ(rxe ? 1 : 0, moved(self, "ib_rdma_mr_8k_used"));
+	EXPECT_EQ(rxe ? 1 : 0, moved(self, "ib_rdma_mr_8k_free"));
+	EXPECT_EQ(rxe ? 2 : 0, moved(self, "ib_rdma_mr_1m_alloc"));
+	EXPECT_EQ(rxe ? 2 : 0, moved(self, "ib_rdma_mr_1m_used"));
+	EXPECT_EQ(rxe ? 2 : 0, moved(self, "ib_rdma_mr_1m_free"));
+}
+
 TEST_F_TIMEOUT(events, D72_congestion, RDS_SLOW_TEST)
 {
 	int64_t end = now_ms() + RDS_WAIT_MS;

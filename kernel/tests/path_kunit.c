@@ -448,6 +448,7 @@ static void path_reasons_of_its_own(struct kunit *test)
 	post(test, conn, NULL, RDS_EV_REQUEST);
 	flush(conn);
 	KUNIT_EXPECT_EQ(test, path->history.drops[1].reason, RDS_DROP_PEER_RECONNECTED);
+	KUNIT_EXPECT_EQ(test, fixture_stat(test, ib_listen_closed_stale), 1);
 	rds_path_post(path, RDS_EV_KILL);
 	flush(conn);
 	KUNIT_EXPECT_EQ(test, path->history.drops[2].reason, RDS_DROP_NETNS_EXIT);
