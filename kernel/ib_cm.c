@@ -111,6 +111,9 @@ struct rds_ib_device *rds_ib_cm_find_device(struct net *net, const struct in6_ad
 	struct rdma_cm_id *id;
 	int err;
 
+	/* the CM would look into tables that are not there */
+	if (!ipv6_addr_v4mapped(addr) && !ipv6_mod_enabled())
+		return ERR_PTR(-EADDRNOTAVAIL);
 	id = rdma_create_id(net, rds_ib_no_event, NULL, RDMA_PS_TCP, IB_QPT_RC);
 	if (IS_ERR(id))
 		return ERR_CAST(id);

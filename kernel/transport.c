@@ -36,7 +36,7 @@ struct rds_domain *rds_transport_find(struct rds_net *rn, const struct in6_addr 
 {
 	struct rds_domain *domain;
 
-	/* with IPv6 switched off nobody may be asked for the device of an address: the tables are not there */
+	/* with IPv6 switched off nobody has one */
 	if (!ipv6_addr_v4mapped(addr) && !ipv6_mod_enabled())
 		return ERR_PTR(-EADDRNOTAVAIL);
 	domain = rds_loop_transport.domain_get(rn, addr, scope);

@@ -34,6 +34,18 @@ TEST(D04_bind)
 			}
 		}
 	}
+	/* nor does a transport that was asked for look */
+	set_int(_metadata, fd, SOL_RDS, SO_RDS_TRANSPORT, RDS_TRANS_IB);
+	for (i = 0; i < ARRAY_SIZE(in6_addrs); i++) {
+		a = addr_make(in6_addrs[i], 0);
+		a.in6.sin6_scope_id = 1;
+		EXPECT_EQ(-ENOPROTOOPT, rds_bind(fd, &a)) {
+			TH_LOG("%s", in6_addrs[i]);
+		}
+	}
+	close(fd);
+	fd = rds_socket();
+	ASSERT_GE(fd, 0);
 	/* refused is as it was */
 	a = addr_make("127.0.0.1", 0);
 	EXPECT_EQ(0, rds_bind(fd, &a));
