@@ -116,10 +116,10 @@ static int rds_mr_pin(struct rds_mr *mr, const struct rds_get_mr_args *args, u32
 	struct rds_domain *domain = mr->key.domain;
 	int err;
 
-	err = rds_pin_user(&mr->pin, mr->rs, domain, &args->vec, 1, pages, true, true);
+	err = rds_pin_user(&mr->pin, mr->rs, domain, &args->vec, 1, pages, true);
 	/* a mapping that its owner cannot write to can still be read from, unless asked for more */
 	if (err == -EFAULT && !(args->flags & RDS_RDMA_READWRITE))
-		err = rds_pin_user(&mr->pin, mr->rs, domain, &args->vec, 1, pages, false, true);
+		err = rds_pin_user(&mr->pin, mr->rs, domain, &args->vec, 1, pages, false);
 	return err;
 }
 

@@ -13,7 +13,7 @@
 #include "xmit.h"
 
 static struct kmem_cache *rds_msg_cache;
-/* Unpins what operations wrote to; the notification follows from there. */
+/* Unpins what operations wrote to, which sleeps; the notification follows from there. */
 static struct workqueue_struct *rds_msg_wq;
 
 struct rds_msg *rds_msg_alloc(gfp_t gfp)
@@ -166,13 +166,12 @@ void rds_op_done(struct rds_op *op, int status)
 	if (status == RDS_RDMA_DROPPED)
 		rds_stat_inc(msg->conn->rn, ops_dropped);
 	rds_msg_get(msg);
-	if (op->pin.writable) {
-		INIT_WORK(&op->work, rds_op_work);
-		rds_msg_queue_work(&op->work);
+	if (rds_pin_try_release(&op->pin)) {
+		rds_op_finish(op);
 		return;
 	}
-	rds_pin_release(&op->pin);
-	rds_op_finish(op);
+	INIT_WORK(&op->work, rds_op_work);
+	rds_msg_queue_work(&op->work);
 }
 
 void rds_msg_queue_work(struct work_struct *work)

@@ -37,7 +37,6 @@ struct rds_op {
 	enum rds_op_kind kind;
 	struct rds_atomic atomic;
 	bool		fence;
-	bool		silent;		/* without payload: no message either */
 	u32		rkey;
 	u64		raddr;		/* as the device wants it: cookie offset included */
 	u32		len;
@@ -47,7 +46,7 @@ struct rds_op {
 	struct list_head sock_item;	/* rs->ops, while its pages are pinned; under rs->snd_lock */
 	bool		ending;		/* cancelled, or done with: it ends soon; under rs->snd_lock */
 	struct rds_pin	pin;		/* the local side */
-	struct work_struct work;	/* unpinning pages that were written to sleeps */
+	struct work_struct work;	/* the end of unpinning, which may sleep */
 };
 
 /* Bytes of a message's RDMA: by default as many as mainline's, and what an administrator may allow (max_rdma_bytes). */

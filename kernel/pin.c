@@ -112,10 +112,10 @@ static void rds_pin_unaccount(struct rds_pin *pin)
 }
 
 int rds_pin_user(struct rds_pin *pin, struct rds_sock *rs, struct rds_domain *domain,
-		 const struct rds_iovec *iov, unsigned int nr, unsigned int pages, bool writable,
-		 bool longterm)
+		 const struct rds_iovec *iov, unsigned int nr, unsigned int pages, bool writable)
 {
-	unsigned int gup = (writable ? FOLL_WRITE : 0) | (longterm ? FOLL_LONGTERM : 0);
+	/* an operation's, too: its peer may be away for ever */
+	unsigned int gup = FOLL_LONGTERM | (writable ? FOLL_WRITE : 0);
 	struct scatterlist *sg;
 	unsigned int i;
 	int err;
@@ -156,17 +156,42 @@ uncharge:
 	return err;
 }
 
+/* Leaves the reference to the process's memory to the caller. */
+static struct mm_struct *rds_pin_let_go(struct rds_pin *pin)
+{
+	struct mm_struct *mm = pin->mm;
+
+	if (pin->pages) {
+		rds_pin_unpin(pin);
+		sg_free_table(&pin->sgt);
+		kvfree(pin->pages);
+		rds_pin_uncharge(pin->rs, mm, pin->nr_pages);
+		rds_pin_unaccount(pin);
+	}
+	memset(pin, 0, sizeof(*pin));
+	return mm;
+}
+
 void rds_pin_release(struct rds_pin *pin)
 {
-	if (!pin->mm)
-		return;
-	rds_pin_unpin(pin);
-	sg_free_table(&pin->sgt);
-	kvfree(pin->pages);
-	rds_pin_uncharge(pin->rs, pin->mm, pin->nr_pages);
-	rds_pin_unaccount(pin);
-	mmdrop(pin->mm);
-	memset(pin, 0, sizeof(*pin));
+	struct mm_struct *mm = rds_pin_let_go(pin);
+
+	if (mm)
+		mmdrop(mm);
+}
+
+bool rds_pin_try_release(struct rds_pin *pin)
+{
+	struct mm_struct *mm;
+
+	if (pin->writable)
+		return false;
+	mm = rds_pin_let_go(pin);
+	/* the last mmdrop() takes locks that are not for softirq */
+	if (!mm || atomic_add_unless(&mm->mm_count, -1, 1))
+		return true;
+	pin->mm = mm;
+	return false;
 }
 
 /* A place in a scatterlist whose entries lie in one page each. */

@@ -23,21 +23,23 @@ struct rds_pin {
 };
 
 /* Pin the current process's @nr ranges @iov, which together touch @pages pages and have been
- * checked (cmsg.h).  @writable: the device writes into them.  @longterm: for as long as the
- * user likes, not for one operation.  @domain: whose device will use them; NULL: none is known.
+ * checked (cmsg.h), for as long as it takes.  @writable: the device writes into them.  @domain: whose
+ * device will use them; NULL: none is known.
  *
  * Sleeps; no lock may be held.  Returns 0, or with nothing pinned or charged:
  * -ENOMEM (the memlock limit, one of the socket or its namespace, or no memory), -EFAULT (not mapped, or not with this access),
  * -EOPNOTSUPP (the kernel forbids a long-term pin of this mapping).
  */
 int rds_pin_user(struct rds_pin *pin, struct rds_sock *rs, struct rds_domain *domain,
-		 const struct rds_iovec *iov, unsigned int nr, unsigned int pages, bool writable,
-		 bool longterm);
+		 const struct rds_iovec *iov, unsigned int nr, unsigned int pages, bool writable);
 
-/* Release and uncharge.  Sleeps if the pages are writable, else any context.  Nothing happens if
- * nothing is pinned.
- */
+/* Release and uncharge.  Sleeps.  Nothing happens if nothing is pinned. */
 void rds_pin_release(struct rds_pin *pin);
+
+/* The same in any context, as far as it can be had there: false if rds_pin_release() has to do the rest, which is all
+ * of it if the pages are writable, as they are locked to be marked dirty.
+ */
+bool rds_pin_try_release(struct rds_pin *pin);
 
 /* Copy @len bytes between two sets of pages, from byte @src_off of one to byte @dst_off of the
  * other.  Both ranges must lie inside.  May sleep.

@@ -444,6 +444,8 @@ static void rds_send_unreserve(struct rds_send *s)
 	rds_sock_uncharge(rs, msg);
 	spin_unlock_bh(&rs->snd_lock);
 	msg->rs = NULL;
+	/* somebody may be waiting for the room that was taken meanwhile */
+	rs->sk.sk_write_space(&rs->sk);
 	sock_put(&rs->sk);
 }
 
@@ -476,10 +478,10 @@ static int rds_send_pin_op(struct rds_send *s, struct rds_op *op)
 	if (IS_ERR(domain))
 		domain = NULL;
 	if (op->kind == RDS_OP_ATOMIC)
-		err = rds_pin_user(&op->pin, s->rs, domain, &word, 1, 1, writable, false);
+		err = rds_pin_user(&op->pin, s->rs, domain, &word, 1, 1, writable);
 	else
 		err = rds_pin_user(&op->pin, s->rs, domain, s->iov, s->req.rdma.nr_local,
-				   s->op_pages, writable, false);
+				   s->op_pages, writable);
 	rds_domain_put(domain);
 	if (err)
 		return err;
@@ -597,6 +599,7 @@ static void rds_send_end(struct rds_send *s)
 
 int rds_sendmsg(struct socket *sock, struct msghdr *m, size_t len)
 {
+	size_t left = msg_data_left(m);
 	struct rds_send *s;
 	int err;
 
@@ -615,5 +618,9 @@ int rds_sendmsg(struct socket *sock, struct msghdr *m, size_t len)
 	if (!err)
 		err = rds_send_queue(s);
 	rds_send_end(s);
-	return err ?: (int)len;
+	if (!err)
+		return len;
+	/* io_uring makes the same call again, when there is room, with what is left of the payload */
+	iov_iter_revert(&m->msg_iter, left - msg_data_left(m));
+	return err;
 }

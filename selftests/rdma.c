@@ -341,6 +341,40 @@ TEST_F(rdma, fork_while_registered)
 	EXPECT_EQ(0, status);
 }
 
+#define LAST_WRITES	8
+
+/* Ask for writes, and be gone. */
+static int write_and_leave(void *arg)
+{
+	FIXTURE_DATA(rdma) *self = arg;
+	struct rds_iovec iov = { (uintptr_t)self->local, 4 * self->page };
+	struct rds_msg_out m;
+	int i;
+
+	memset(self->local, 0x66, iov.bytes);
+	for (i = 0; i < LAST_WRITES; i++) {
+		msg_init(&m, &self->p.rx_addr, "", 0);
+		msg_rdma(&m, self->cookie, 0, iov.bytes, &iov, 1, WRITE | RDS_RDMA_NOTIFY_ME, i);
+		if (msg_send(self->p.tx, &m, 0))
+			return 1;
+	}
+	return 0;
+}
+
+/* The last to know the process is the end of an operation, in an interrupt: where its memory's end is not allowed. */
+TEST_F(rdma, process_is_gone_before_its_writes)
+{
+	uint64_t token;
+	int i;
+
+	ASSERT_EQ(0, in_child(write_and_leave, self));
+	for (i = 0; i < LAST_WRITES; i++) {
+		EXPECT_EQ(RDS_RDMA_SUCCESS, rdma_status(self->p.tx, &token));
+		EXPECT_EQ(i, token);
+	}
+	EXPECT_TRUE(all_bytes(self->remote, 4 * self->page, 0x66));
+}
+
 TEST_F(rdma, unmapped_while_registered)
 {
 	size_t len = 4 * self->page;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* abi section 1: io_uring's send and receive, by the bare system calls. */
 #include <linux/io_uring.h>
-#include "rds_test.h"
+#include "info_list.h"
 
 #define ENTRIES	8
 
@@ -103,6 +103,37 @@ FIXTURE_TEARDOWN(uring)
 	pair_close(&self->p);
 }
 
+/* A socket whose send buffer is full of messages to nobody. */
+FIXTURE(waiting) {
+	union rds_addr	a;
+	union rds_addr	to;
+	int		fd;
+	struct uring	r;
+	char		chunk[5000];
+	struct list	l;
+};
+FIXTURE_VARIANT(waiting) { enum rds_bed bed; };
+FIXTURE_VARIANT_ADD(waiting, rxe) { BED_RXE };
+
+FIXTURE_SETUP(waiting)
+{
+	bed_need(_metadata, variant->bed, &self->a, &self->to);
+	((unsigned char *)&self->to.in.sin_addr)[3] = 250;
+	self->to = addr_with_port(&self->to, 7000);
+	self->fd = open_bound(_metadata, &self->a);
+	set_int(_metadata, self->fd, SOL_SOCKET, SO_SNDBUF, sizeof(self->chunk));
+	ASSERT_EQ(sizeof(self->chunk), rds_send(self->fd, &self->to, self->chunk, sizeof(self->chunk),
+						MSG_DONTWAIT));
+	ASSERT_EQ(-EAGAIN, rds_send(self->fd, &self->to, "x", 1, MSG_DONTWAIT));
+	uring_open(_metadata, &self->r);
+}
+
+FIXTURE_TEARDOWN(waiting)
+{
+	close(self->r.fd);
+	close(self->fd);
+}
+
 TEST_F_TIMEOUT(uring, abi1_better_send, RDS_SLOW_TEST)
 {
 	char buf[64] = "";
@@ -130,6 +161,34 @@ TEST_F_TIMEOUT(uring, abi1_better_sendmsg_with_control, RDS_SLOW_TEST)
 	ASSERT_EQ(4, rds_recv_wait(self->p.rx, buf, sizeof(buf), NULL));
 	EXPECT_STREQ("by rdma", remote);
 	EXPECT_EQ(RDS_RDMA_SUCCESS, rdma_status(self->p.tx, NULL));
+}
+
+/* There is no room, and the call is made again when there is: with all of its payload. */
+TEST_F_TIMEOUT(waiting, abi1_better_send_waits, RDS_SLOW_TEST)
+{
+	struct iovec iov = { self->chunk, 64 };
+	struct msghdr hdr = {
+		.msg_name = &self->to, .msg_namelen = addr_len(&self->to), .msg_iov = &iov, .msg_iovlen = 1,
+	};
+	struct io_uring_sqe sqe = {
+		.opcode = IORING_OP_SENDMSG, .fd = self->fd, .addr = (uintptr_t)&hdr, .len = 1,
+	};
+	struct rds6_info_message *m;
+	unsigned int queued = 0;
+	uint64_t id = 0;
+
+	ASSERT_EQ(1, uring_submit(&self->r, &sqe, 5));
+	ASSERT_EQ(0, set_opt(self->fd, RDS_CANCEL_SENT_TO, &self->to, addr_len(&self->to)));
+	EXPECT_EQ(64, uring_wait(&self->r, &id));
+	EXPECT_EQ(5, id);
+	ASSERT_LE(0, list_read(self->fd, RDS6_INFO_SEND_MESSAGES, &self->l));
+	for_each_record(m, self->l) {
+		if (m->lport != self->a.in.sin_port || !is_addr(m->laddr, &self->a))
+			continue;
+		EXPECT_EQ(64, m->len);
+		queued++;
+	}
+	EXPECT_EQ(1, queued);
 }
 
 /* The receive comes first, and waits. */
