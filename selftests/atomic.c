@@ -106,7 +106,7 @@ static void expect_usable(struct __test_metadata *_metadata, FIXTURE_DATA(atomic
 
 /* --- what they do --- */
 
-TEST_F_TIMEOUT(atomic, abi6_fadd, RDS_SLOW_TEST)
+TEST_F_TIMEOUT(atomic, abi5_18_abi6_fadd, RDS_SLOW_TEST)
 {
 	static const struct { uint64_t old, add, now; } rows[] = {
 		{ 0, 1, 1 }, { 41, 1, 42 }, { 5, -5ULL, 0 }, { -1ULL, 1, 0 },

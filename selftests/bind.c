@@ -64,7 +64,7 @@ FIXTURE_TEARDOWN(row)
 	close(self->fd);
 }
 
-TEST_F(row, abi3_bind)
+TEST_F(row, abi2_abi3_bind)
 {
 	union rds_addr a = addr_make(variant->addr, variant->port), want, got;
 	socklen_t len = sizeof(got);
@@ -103,22 +103,6 @@ TEST(abi3_bind_bad_pointer)
 	EXPECT_EQ(EINVAL, errno);
 }
 
-static int bind_as_nobody(void *arg)
-{
-	union rds_addr a = addr_make("127.0.0.1", 80);
-	int fd = rds_socket();
-
-	(void)arg;
-	if (fd < 0 || become_nobody(0))
-		return 254;
-	return -rds_bind(fd, &a);
-}
-
-TEST(abi3_no_privileged_ports)
-{
-	EXPECT_EQ(0, in_child(bind_as_nobody, NULL));
-}
-
 /* --- what depends on other sockets, per address family --- */
 
 FIXTURE(table) {
@@ -151,6 +135,22 @@ TEST_F(table, abi3_port_0_is_replaced)
 	close(fd);
 }
 
+static int bind_as_nobody(void *arg)
+{
+	int fd = rds_socket();
+
+	if (fd < 0 || become_nobody(0))
+		return 254;
+	return -rds_bind(fd, arg);
+}
+
+TEST_F(table, abi3_no_privileged_ports)
+{
+	union rds_addr a = addr_with_port(&self->a, 80);
+
+	EXPECT_EQ(0, in_child(bind_as_nobody, &a));
+}
+
 TEST_F(table, abi3_no_rebinding)
 {
 	union rds_addr b = addr_with_port(&self->a, 0);
@@ -159,7 +159,7 @@ TEST_F(table, abi3_no_rebinding)
 	EXPECT_EQ(-EINVAL, rds_bind(self->fd, &b));
 }
 
-TEST_F(table, abi3_address_in_use)
+TEST_F(table, abi3_abi15_address_in_use)
 {
 	int fd = rds_socket();
 
@@ -183,7 +183,7 @@ TEST_F(table, abi3_same_port_other_address)
 	close(fd);
 }
 
-TEST_F(table, abi3_mapped_is_the_same_address)
+TEST_F(table, abi2_abi3_mapped_is_the_same_address)
 {
 	char text[64], mapped[80];
 	union rds_addr b;
@@ -297,7 +297,7 @@ static int bind_in_new_netns(void *arg)
 	return fd < 0 ? 253 : -rds_bind(fd, arg);
 }
 
-TEST_F(table, abi3_better_table_per_namespace)
+TEST_F(table, abi3_abi16_better_table_per_namespace)
 {
 	if (bed_is_rxe(variant->bed)) {
 		/* not configured there: D61, never half-working */
@@ -323,7 +323,7 @@ FIXTURE_SETUP(device)
 
 FIXTURE_TEARDOWN(device) {}
 
-TEST_F(device, D44_last_four_bytes_are_not_the_address)
+TEST_F(device, abi3_D44_last_four_bytes_are_not_the_address)
 {
 	union rds_addr a = addr_make("2001:db8::", TEST_PORT);
 	int fd = rds_socket();

@@ -189,6 +189,22 @@ TEST_F(dead_peer, abi11_long_form_is_ipv6)
 	EXPECT_EQ(1, rds_send(self->fd, &self->to, "x", 1, MSG_DONTWAIT));
 }
 
+/* 16 bytes are taken for an IPv4 address whatever they say; there is no address that means all. */
+TEST_F(dead_peer, abi11_family_is_not_looked_at)
+{
+	union rds_addr odd = self->to, any = addr_make("0.0.0.0", addr_port(&self->to));
+	char chunk[ROOM] = "";
+
+	odd.sa.sa_family = AF_UNIX;
+	ASSERT_EQ(ROOM, rds_send(self->fd, &self->to, chunk, ROOM, MSG_DONTWAIT));
+	EXPECT_EQ(0, set_opt(self->fd, RDS_CANCEL_SENT_TO, &any, 16));
+	any = addr_with_port(&any, 0);
+	EXPECT_EQ(0, set_opt(self->fd, RDS_CANCEL_SENT_TO, &any, 16));
+	EXPECT_EQ(-EAGAIN, rds_send(self->fd, &self->to, "x", 1, MSG_DONTWAIT));
+	EXPECT_EQ(0, set_opt(self->fd, RDS_CANCEL_SENT_TO, &odd, 16));
+	EXPECT_EQ(1, rds_send(self->fd, &self->to, "x", 1, MSG_DONTWAIT));
+}
+
 TEST_F(dead_peer, abi7_operations_report_canceled)
 {
 	long pinned = pinned_bytes();

@@ -198,7 +198,7 @@ static void add_map(FIXTURE_DATA(cmsg) *self)
 	msg_cmsg(&self->m, SOL_RDS, RDS_CMSG_RDMA_MAP, &map, sizeof(map));
 }
 
-TEST_F(cmsg, abi6_one_of_each_at_most)
+TEST_F(cmsg, abi5_13_abi6_one_of_each_at_most)
 {
 	void (*const bad[][2])(FIXTURE_DATA(cmsg) *) = {
 		{ add_args, add_args }, { add_dest, add_dest }, { add_map, add_map },
@@ -264,7 +264,7 @@ static ssize_t send_ranges(FIXTURE_DATA(cmsg) *self, const struct rds_iovec *iov
 	return msg_send(self->p.tx, &self->m, 0);
 }
 
-TEST_F(cmsg, D09_range_wraps)
+TEST_F(cmsg, abi5_10_D09_range_wraps)
 {
 	struct rds_iovec iov = { -(uint64_t)page_size(), 2 * page_size() };
 
@@ -276,7 +276,7 @@ TEST_F(cmsg, D09_range_wraps)
 	expect_no_effect(_metadata, self);
 }
 
-TEST_F(cmsg, D09_range_empty)
+TEST_F(cmsg, abi5_10_D09_range_empty)
 {
 	struct rds_iovec iov[2] = { self->iov, self->iov };
 
@@ -287,7 +287,7 @@ TEST_F(cmsg, D09_range_empty)
 	expect_no_effect(_metadata, self);
 }
 
-TEST_F(cmsg, D09_ranges_of_4G)
+TEST_F(cmsg, abi5_10_D09_ranges_of_4G)
 {
 	static struct rds_iovec iov[1024];
 	unsigned int i;
@@ -306,7 +306,7 @@ TEST_F(cmsg, D09_ranges_of_4G)
 	expect_no_effect(_metadata, self);
 }
 
-TEST_F(cmsg, D09_number_of_ranges)
+TEST_F(cmsg, abi5_10_abi16_D09_number_of_ranges)
 {
 	EXPECT_EQ(-EINVAL, send_ranges(self, &self->iov, 0, PIECE));
 	EXPECT_EQ(-EMSGSIZE, send_ranges(self, &self->iov, 1025, PIECE));
@@ -335,7 +335,7 @@ TEST_F(cmsg, abi5_7_remote_more_than_1M)
 
 /* --- D11, D24: faults of what a control message points to --- */
 
-TEST_F(cmsg, D24_vector_or_range_not_mapped)
+TEST_F(cmsg, abi5_10_D24_vector_or_range_not_mapped)
 {
 	size_t page = page_size();
 	char *hole = unmapped_page(_metadata), *two = map_guarded(_metadata, 2 * page);

@@ -200,19 +200,6 @@ static void register_remote(struct __test_metadata *_metadata, FIXTURE_DATA(comp
 
 /* --- messages --- */
 
-TEST(D71_sizes_do_not_depend_on_the_width)
-{
-	EXPECT_EQ(16, sizeof(struct rds_iovec));
-	EXPECT_EQ(32, sizeof(struct rds_get_mr_args));
-	EXPECT_EQ(160, sizeof(struct rds_get_mr_for_dest_args));
-	EXPECT_EQ(16, sizeof(struct rds_free_mr_args));
-	EXPECT_EQ(56, sizeof(struct rds_rdma_args));
-	EXPECT_EQ(40, sizeof(struct rds_info_counter));
-	/* the one that does */
-	EXPECT_EQ(16, sizeof(struct rds_rdma_notify));
-	EXPECT_EQ(12, sizeof(struct notify32));
-}
-
 TEST_F(compat, D71_socket_and_bind)
 {
 	int fd = call32(NR32_SOCKET, AF_RDS, SOCK_SEQPACKET, 0, 0, 0);
@@ -447,7 +434,7 @@ TEST_F(compat, D71_counters)
 	}
 }
 
-TEST_F(compat, D71_ioctl)
+TEST_F(compat, abi13_D71_ioctl)
 {
 	/* one of nobody, one of a family that sockets have, one of the generic layer */
 	EXPECT_EQ(-ENOTTY, call32(NR32_IOCTL, self->p.tx, 0x12345678, low(self->m->local), 0, 0));

@@ -91,7 +91,7 @@ static void send_when_clear(struct __test_metadata *_metadata, FIXTURE_DATA(cong
 	ASSERT_EQ(CHUNK, n);
 }
 
-TEST_F_TIMEOUT(cong, abi5_21_enobufs_then_clear, RDS_SLOW_TEST)
+TEST_F_TIMEOUT(cong, abi5_21_abi14_enobufs_then_clear, RDS_SLOW_TEST)
 {
 	congest(_metadata, self);
 	/* rcvbuf is soft, but it is what makes the port congested */
@@ -293,7 +293,7 @@ TEST_F_TIMEOUT(cong, D33_sleeper_from_before_is_woken, RDS_SLOW_TEST)
 	EXPECT_TRUE(s.events & POLLIN);
 }
 
-TEST_F_TIMEOUT(cong, D33_sockets_without_congestion_sleep_on, RDS_SLOW_TEST)
+TEST_F_TIMEOUT(cong, abi9_D33_sockets_without_congestion_sleep_on, RDS_SLOW_TEST)
 {
 	union rds_addr other_addr = addr_with_port(&self->p.tx_addr, 0);
 	int other = open_bound(_metadata, &other_addr);
@@ -360,7 +360,7 @@ static void monitor(struct __test_metadata *_metadata, int fd, int on)
 	ASSERT_EQ(0, set_opt(fd, RDS_CONG_MONITOR, &on, sizeof(on)));
 }
 
-TEST_F_TIMEOUT(cong, abi14_monitor_tells_which_port, RDS_SLOW_TEST)
+TEST_F_TIMEOUT(cong, abi7_abi9_abi14_monitor_tells_which_port, RDS_SLOW_TEST)
 {
 	uint64_t bit = RDS_CONG_MONITOR_MASK(addr_port(&self->p.rx_addr));
 	int err;

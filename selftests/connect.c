@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* abi section 4: connect(), getsockname(), getpeername(). */
-#include "rds_test.h"
+#include "info_list.h"
 
 #define PEER_PORT	7000
 
@@ -48,7 +48,7 @@ FIXTURE_TEARDOWN(row)
 	close(self->fd);
 }
 
-TEST_F(row, abi4_connect)
+TEST_F(row, abi2_abi4_connect)
 {
 	union rds_addr a = addr_make(variant->addr, PEER_PORT), want = a, got;
 	socklen_t len = variant->len ?: addr_len(&a);
@@ -68,32 +68,6 @@ TEST_F(row, abi4_connect)
 		EXPECT_TRUE(addr_equal(&want, &got));
 		EXPECT_EQ(addr_len(&want), len);
 	}
-}
-
-/* Mainline: EAFNOSUPPORT */
-TEST(abi4_better_disconnect)
-{
-	union rds_addr a = addr_make("127.0.0.1", 0), got;
-	struct sockaddr none = { .sa_family = AF_UNSPEC };
-	int fd = open_bound(_metadata, &a);
-	socklen_t len = sizeof(got);
-	char c;
-
-	/* nothing to undo is fine, too */
-	EXPECT_EQ(0, connect(fd, &none, sizeof(none)));
-	ASSERT_EQ(0, rds_connect(fd, &a));
-	ASSERT_EQ(1, rds_send(fd, NULL, "x", 1, 0));
-	ASSERT_EQ(0, connect(fd, &none, sizeof(none.sa_family)));
-	EXPECT_EQ(-ENOTCONN, rds_send(fd, NULL, "y", 1, 0));
-	EXPECT_EQ(-1, getpeername(fd, &got.sa, &len));
-	EXPECT_EQ(ENOTCONN, errno);
-	EXPECT_EQ(1, rds_recv_wait(fd, &c, 1, NULL));
-	/* the address stays bound, and another peer may follow */
-	ASSERT_EQ(0, rds_connect(fd, &a));
-	EXPECT_EQ(1, rds_send(fd, NULL, "z", 1, 0));
-	EXPECT_EQ(1, rds_recv_wait(fd, &c, 1, NULL));
-	EXPECT_EQ('z', c);
-	close(fd);
 }
 
 /* --- names --- */
@@ -216,6 +190,40 @@ TEST_F(pair, abi4_connect_before_bind)
 	EXPECT_EQ(1, rds_recv_wait(self->p.rx, &c, 1, NULL));
 }
 
+/* An address on the bed's transport that there is no connection to yet. */
+static union rds_addr stranger(struct __test_metadata *_metadata, int fd, const union rds_addr *from,
+			       const char *transport)
+{
+	union rds_addr to = addr_with_port(from, 7000);
+	unsigned char *last = (unsigned char *)&to.in.sin_addr + 3;
+	struct rds_info_path path;
+	static struct list l;
+
+	if (to.sa.sa_family == AF_INET6)
+		last = &to.in6.sin6_addr.s6_addr[15];
+	for (*last = 150; *last < 200; ++*last)
+		if (!find_path(fd, &l, from, &to, transport, 0, &path))
+			return to;
+	ASSERT_LT(*last, 200);
+	return to;
+}
+
+/* Nothing is connected before the first message. */
+TEST_F_TIMEOUT(pair, abi4_no_traffic, RDS_SLOW_TEST)
+{
+	const char *transport = bed_is_rxe(variant->bed) ? "infiniband" : "loopback";
+	union rds_addr *from = &self->p.tx_addr, to;
+	struct rds_info_path path;
+	static struct list l;
+
+	to = stranger(_metadata, self->p.tx, from, transport);
+	ASSERT_EQ(0, rds_connect(self->p.tx, &to));
+	EXPECT_EQ(0, find_path(self->p.tx, &l, from, &to, transport, 0, &path));
+	EXPECT_EQ(1, rds_send(self->p.tx, NULL, "x", 1, 0));
+	EXPECT_EQ(1, find_path(self->p.tx, &l, from, &to, transport, 0, &path));
+	EXPECT_EQ(0, set_opt(self->p.tx, RDS_CANCEL_SENT_TO, &to, addr_len(&to)));
+}
+
 TEST_F(pair, abi4_explicit_name_wins)
 {
 	union rds_addr other = addr_with_port(&self->p.rx_addr, 0);
@@ -242,6 +250,32 @@ TEST_F(pair, abi4_receive_is_not_filtered_by_peer)
 	ASSERT_EQ(1, rds_send(self->p.tx, &self->p.rx_addr, "x", 1, 0));
 	EXPECT_EQ(1, rds_recv_wait(self->p.rx, &c, 1, &in));
 	EXPECT_TRUE(addr_equal(&self->p.tx_addr, &in.from));
+}
+
+/* Mainline: EAFNOSUPPORT.  What a socket remembers of its last connection is not taken for the next peer's. */
+TEST_F(pair, abi4_abi5_better_disconnect)
+{
+	struct sockaddr none = { .sa_family = AF_UNSPEC };
+	int fd = self->p.tx;
+	union rds_addr got;
+	socklen_t len = sizeof(got);
+	char c;
+
+	/* nothing to undo is fine, too */
+	EXPECT_EQ(0, connect(fd, &none, sizeof(none)));
+	ASSERT_EQ(0, rds_connect(fd, &self->p.rx_addr));
+	ASSERT_EQ(1, rds_send(fd, NULL, "x", 1, 0));
+	ASSERT_EQ(0, connect(fd, &none, sizeof(none.sa_family)));
+	EXPECT_EQ(-ENOTCONN, rds_send(fd, NULL, "y", 1, 0));
+	EXPECT_EQ(-1, getpeername(fd, &got.sa, &len));
+	EXPECT_EQ(ENOTCONN, errno);
+	EXPECT_EQ(1, rds_recv_wait(self->p.rx, &c, 1, NULL));
+	/* the address stays bound, and another peer may follow: the socket itself, which has another address on RDMA */
+	ASSERT_EQ(0, rds_connect(fd, &self->p.tx_addr));
+	EXPECT_EQ(1, rds_send(fd, NULL, "z", 1, 0));
+	EXPECT_EQ(1, rds_recv_wait(fd, &c, 1, NULL));
+	EXPECT_EQ('z', c);
+	EXPECT_EQ(-EAGAIN, rds_recv(self->p.rx, &c, 1, MSG_DONTWAIT, NULL));
 }
 
 TEST_HARNESS_MAIN

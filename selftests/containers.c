@@ -106,7 +106,7 @@ static void expect_both_ways(struct __test_metadata *_metadata, FIXTURE_DATA(con
 
 /* --- talking --- */
 
-TEST_F(containers, D61_messages_both_ways)
+TEST_F(containers, abi16_D61_messages_both_ways)
 {
 	static const size_t lens[] = { 0, 1, 208, 209, 4096, 4097, 65536, 100000 };
 	unsigned int i;
@@ -236,7 +236,7 @@ TEST_F(containers, counters_count_what_is_of_the_namespace)
 	close(init);
 }
 
-TEST_F(containers, D61_an_address_is_of_its_namespace)
+TEST_F(containers, abi3_D61_an_address_is_of_its_namespace)
 {
 	union rds_addr a = addr_with_port(&self->a_addr, 0), b = addr_with_port(&self->b_addr, 0);
 	int fd = socket_in("ca");

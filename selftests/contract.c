@@ -16,6 +16,13 @@
 #define MSG_ZEROCOPY	0x4000000
 #endif
 
+TEST(abi1_constants)
+{
+	EXPECT_EQ(21, AF_RDS);
+	EXPECT_EQ(21, PF_RDS);
+	EXPECT_EQ(276, SOL_RDS);
+}
+
 /* --- one message, on each transport --- */
 
 FIXTURE(pair) {
@@ -70,8 +77,27 @@ TEST_F_TIMEOUT(pair, abi1_sendfile_of_one_page, RDS_SLOW_TEST)
 	expect_next(_metadata, &self->p, "after it");
 }
 
+TEST_F_TIMEOUT(pair, abi1_splice_of_one_page, RDS_SLOW_TEST)
+{
+	int fds[2];
+	char buf[64];
+
+	ASSERT_EQ(0, pipe(fds));
+	ASSERT_EQ(9, write(fds[1], "from pipe", 9));
+	ASSERT_EQ(9, splice(fds[0], NULL, self->p.tx, NULL, 9, 0));
+	ASSERT_EQ(9, rds_recv_wait(self->p.rx, buf, sizeof(buf), NULL));
+	EXPECT_EQ(0, memcmp(buf, "from pipe", 9));
+
+	ASSERT_EQ(4, write(fds[1], "more", 4));
+	EXPECT_EQ(-1, splice(fds[0], NULL, self->p.tx, NULL, 4, SPLICE_F_MORE));
+	EXPECT_EQ(EOPNOTSUPP, errno);
+	expect_next(_metadata, &self->p, "after it");
+	close(fds[0]);
+	close(fds[1]);
+}
+
 /* Only TCP sends from user pages. */
-TEST_F_TIMEOUT(pair, abi5_9_zerocopy_is_for_tcp, RDS_SLOW_TEST)
+TEST_F_TIMEOUT(pair, abi5_9_abi8_zerocopy_is_for_tcp, RDS_SLOW_TEST)
 {
 	uint32_t cookie = 7;
 	struct rds_msg_out m;
@@ -84,7 +110,7 @@ TEST_F_TIMEOUT(pair, abi5_9_zerocopy_is_for_tcp, RDS_SLOW_TEST)
 	expect_next(_metadata, &self->p, "after it");
 }
 
-TEST_F_TIMEOUT(pair, abi5_12_abi8_zerocopy_without_the_option, RDS_SLOW_TEST)
+TEST_F_TIMEOUT(pair, abi5_12_abi6_abi8_zerocopy_without_the_option, RDS_SLOW_TEST)
 {
 	uint32_t cookie = 7;
 	struct rds_msg_out m;
@@ -115,15 +141,74 @@ TEST(abi8_zerocopy_option)
 /* Flags that other kernels know, or that nobody uses, change nothing. */
 TEST_F_TIMEOUT(pair, abi6_flags_that_are_ignored, RDS_SLOW_TEST)
 {
+	const uint64_t ignored = 0x10 | 0x80 | 0x100;
 	char *local = map_guarded(_metadata, 64), *remote = map_guarded(_metadata, 64);
-	rds_rdma_cookie_t cookie;
+	struct rds_atomic_args args = {
+		.local_addr = (uintptr_t)local, .fadd.add = 1,
+		.flags = RDS_RDMA_NOTIFY_ME | RDS_RDMA_SILENT | ignored,
+	};
+	uint64_t word = 0x6666666666666666;
+	struct rds_msg_out m;
 
 	memset(local, 0x66, 64);
-	ASSERT_EQ(0, get_mr(self->p.rx, remote, 64, RDS_RDMA_READWRITE | 0x10 | 0x80 | 0x100, &cookie));
-	EXPECT_EQ(RDS_RDMA_SUCCESS, rdma_run(self->p.tx, &self->p.rx_addr, cookie, 0, local, 64,
-					     RDS_RDMA_READWRITE | 0x10 | 0x80 | 0x100));
+	ASSERT_EQ(0, get_mr(self->p.rx, remote, 64, RDS_RDMA_READWRITE | ignored, &args.cookie));
+	EXPECT_EQ(RDS_RDMA_SUCCESS, rdma_run(self->p.tx, &self->p.rx_addr, args.cookie, 0, local, 64,
+					     RDS_RDMA_READWRITE | ignored));
 	EXPECT_TRUE(all_bytes(remote, 64, 0x66));
-	EXPECT_EQ(0, free_mr(self->p.rx, cookie));
+	msg_init(&m, &self->p.rx_addr, NULL, 0);
+	msg_cmsg(&m, SOL_RDS, RDS_CMSG_ATOMIC_FADD, &args, sizeof(args));
+	ASSERT_EQ(0, msg_send(self->p.tx, &m, 0));
+	EXPECT_EQ(RDS_RDMA_SUCCESS, rdma_status(self->p.tx, NULL));
+	EXPECT_EQ(0, memcmp(local, &word, 8));
+	word++;
+	EXPECT_EQ(0, memcmp(remote, &word, 8));
+	EXPECT_EQ(0, free_mr(self->p.rx, args.cookie));
+}
+
+#define EXPECT_AT(at, type, member)	EXPECT_EQ(at, offsetof(struct type, member))
+
+/* Of what programs hand in, and get; it is the same for 32-bit programs (compat.c). */
+TEST(abi6_D71_layouts)
+{
+	EXPECT_AT(8, rds_iovec, bytes);
+	EXPECT_AT(16, rds_get_mr_args, cookie_addr);
+	EXPECT_AT(24, rds_get_mr_args, flags);
+	EXPECT_AT(128, rds_get_mr_for_dest_args, vec);
+	EXPECT_AT(144, rds_get_mr_for_dest_args, cookie_addr);
+	EXPECT_AT(152, rds_get_mr_for_dest_args, flags);
+	EXPECT_AT(8, rds_free_mr_args, flags);
+	EXPECT_AT(8, rds_rdma_args, remote_vec);
+	EXPECT_AT(24, rds_rdma_args, local_vec_addr);
+	EXPECT_AT(32, rds_rdma_args, nr_local);
+	EXPECT_AT(40, rds_rdma_args, flags);
+	EXPECT_AT(48, rds_rdma_args, user_token);
+	EXPECT_AT(8, rds_atomic_args, local_addr);
+	EXPECT_AT(16, rds_atomic_args, remote_addr);
+	EXPECT_AT(24, rds_atomic_args, cswp.compare);
+	EXPECT_AT(32, rds_atomic_args, cswp.swap);
+	EXPECT_AT(24, rds_atomic_args, fadd.add);
+	EXPECT_AT(40, rds_atomic_args, m_cswp.compare_mask);
+	EXPECT_AT(48, rds_atomic_args, m_cswp.swap_mask);
+	EXPECT_AT(32, rds_atomic_args, m_fadd.nocarry_mask);
+	EXPECT_AT(56, rds_atomic_args, flags);
+	EXPECT_AT(64, rds_atomic_args, user_token);
+	EXPECT_AT(8, rds_rdma_notify, status);
+	EXPECT_AT(4, rds_zcopy_cookies, cookies);
+	EXPECT_AT(1, rds_cmsg_rx_trace, rx_trace_pos);
+	EXPECT_AT(8, rds_cmsg_rx_trace, rx_trace);
+	EXPECT_AT(1, rds_rx_trace_so, rx_trace_pos);
+	EXPECT_AT(32, rds_info_counter, value);
+	EXPECT_EQ(16, sizeof(struct rds_iovec));
+	EXPECT_EQ(32, sizeof(struct rds_get_mr_args));
+	EXPECT_EQ(160, sizeof(struct rds_get_mr_for_dest_args));
+	EXPECT_EQ(16, sizeof(struct rds_free_mr_args));
+	EXPECT_EQ(56, sizeof(struct rds_rdma_args));
+	EXPECT_EQ(72, sizeof(struct rds_atomic_args));
+	EXPECT_EQ(16, sizeof(struct rds_rdma_notify));
+	EXPECT_EQ(36, sizeof(struct rds_zcopy_cookies));
+	EXPECT_EQ(32, sizeof(struct rds_cmsg_rx_trace));
+	EXPECT_EQ(4, sizeof(struct rds_rx_trace_so));
+	EXPECT_EQ(40, sizeof(struct rds_info_counter));
 }
 
 TEST_F_TIMEOUT(pair, abi6_one_atomic_at_most, RDS_SLOW_TEST)
@@ -196,9 +281,19 @@ TEST_F_TIMEOUT(pair, abi15_connection_stays, RDS_SLOW_TEST)
 	close(other);
 }
 
-TEST(abi5_loopback_swallows_what_is_for_others)
+FIXTURE(loopback) {};
+FIXTURE_VARIANT(loopback) {
+	const char	*mine;
+	const char	*other;
+};
+FIXTURE_VARIANT_ADD(loopback, v4) { "127.0.0.1", "192.0.2.9" };
+FIXTURE_VARIANT_ADD(loopback, v6) { "::1", "2001:db8::9" };
+FIXTURE_SETUP(loopback) {}
+FIXTURE_TEARDOWN(loopback) {}
+
+TEST_F(loopback, abi5_loopback_swallows_what_is_for_others)
 {
-	union rds_addr a = addr_make("127.0.0.1", 0), to = addr_make("192.0.2.9", 7000);
+	union rds_addr a = addr_make(variant->mine, 0), to = addr_make(variant->other, 7000);
 	int fd = open_bound(_metadata, &a);
 	char c = 0;
 
@@ -234,17 +329,16 @@ static int socket_int(int fd, int opt)
 }
 
 /* What is read is twice what counts: by default half of net.core.wmem_default. */
-TEST(abi10_default_buffer_sizes)
+TEST_F_TIMEOUT(pair, abi10_default_buffer_sizes, RDS_SLOW_TEST)
 {
-	union rds_addr a = addr_make("127.0.0.1", 0);
-	int fd = open_bound(_metadata, &a), wmem = read_number("/proc/sys/net/core/wmem_default");
+	int fd = self->p.tx, wmem = read_number("/proc/sys/net/core/wmem_default");
 	char *buf = map_guarded(_metadata, wmem);
 
 	EXPECT_EQ(wmem, socket_int(fd, SO_SNDBUF));
 	EXPECT_EQ(read_number("/proc/sys/net/core/rmem_default"), socket_int(fd, SO_RCVBUF));
-	EXPECT_EQ(-EMSGSIZE, rds_send(fd, &a, buf, wmem / 2 + 1, 0));
-	EXPECT_EQ(wmem / 2, rds_send(fd, &a, buf, wmem / 2, 0));
-	close(fd);
+	EXPECT_EQ(-EMSGSIZE, rds_send(fd, NULL, buf, wmem / 2 + 1, 0));
+	EXPECT_EQ(wmem / 2, rds_send(fd, NULL, buf, wmem / 2, 0));
+	EXPECT_EQ(wmem / 2, rds_recv_wait(self->p.rx, buf, wmem, NULL));
 }
 
 TEST(abi10_largest_buffer_sizes)
@@ -394,7 +488,7 @@ TEST_F_TIMEOUT(scope, abi2_abi3_another_address, RDS_SLOW_TEST)
 	EXPECT_EQ(0, system(command));
 }
 
-TEST_F(scope, abi3_connected_to_another_scope)
+TEST_F(scope, abi2_abi3_connected_to_another_scope)
 {
 	union rds_addr peer = link_local_peer(&self->a), bad = other_scope(&peer);
 
@@ -425,13 +519,22 @@ TEST_F(scope, abi5_5_another_scope_than_the_bound_one)
 	EXPECT_EQ(-EINVAL, rds_send(self->fd, &bad, "x", 1, MSG_DONTWAIT));
 }
 
-TEST(abi2_scope_of_other_addresses_is_ignored)
+FIXTURE(global) {};
+FIXTURE_VARIANT(global) { enum rds_bed bed; };
+FIXTURE_VARIANT_ADD(global, loop6) { BED_LOOP6 };
+FIXTURE_VARIANT_ADD(global, rxe6) { BED_RXE6 };
+FIXTURE_SETUP(global) {}
+FIXTURE_TEARDOWN(global) {}
+
+TEST_F_TIMEOUT(global, abi2_scope_of_other_addresses_is_ignored, RDS_SLOW_TEST)
 {
-	union rds_addr a = addr_make("::1", 0), got;
-	socklen_t len = sizeof(got);
 	int fd = rds_socket(), second = rds_socket();
+	union rds_addr a, b, got;
+	socklen_t len = sizeof(got);
+	char c = 0;
 
 	ASSERT_GE(fd, 0);
+	bed_need(_metadata, variant->bed, &a, &b);
 	a.in6.sin6_scope_id = 4711;
 	ASSERT_EQ(0, rds_bind(fd, &a));
 	ASSERT_EQ(0, getsockname(fd, &got.sa, &len));
@@ -444,6 +547,12 @@ TEST(abi2_scope_of_other_addresses_is_ignored)
 	len = sizeof(got);
 	ASSERT_EQ(0, getpeername(second, &got.sa, &len));
 	EXPECT_EQ(0, got.in6.sin6_scope_id);
+	/* and names of messages */
+	b.in6.sin6_scope_id = 4713;
+	ASSERT_EQ(0, rds_bind(second, &b));
+	EXPECT_EQ(1, rds_send(second, &a, "s", 1, 0));
+	EXPECT_EQ(1, rds_recv_wait(fd, &c, 1, NULL));
+	EXPECT_EQ('s', c);
 	close(fd);
 	close(second);
 }

@@ -136,7 +136,7 @@ static const char *const core_names[] = {
 	"recv_bytes_added_to_sock", "recv_bytes_freed_fromsock", "send_stuck_rm",
 };
 
-TEST_F(info, D72_known_names_in_order)
+TEST_F(info, abi12_D72_known_names_in_order)
 {
 	struct rds_info_counter table[RDS_MAX_COUNTERS];
 	unsigned int i, n = counters_read(self->fd, table);

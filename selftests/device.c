@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* RDMA devices and addresses that come and go under sockets: D38, D39, D40, D45; see vm/device.sh. */
+#include <net/if.h>
 #include "info_list.h"
 #include "sysctl.h"
 
@@ -449,6 +450,52 @@ TEST_F_TIMEOUT(moving, D45_to_another_device, RDS_SLOW_TEST)
 		EXPECT_EQ(0, free_mr(self->p.rx, new));
 		EXPECT_EQ(0, pinned_bytes());
 	}
+}
+
+/* --- a link-local address of two devices --- */
+
+FIXTURE(scopes) {
+	union rds_addr	a[2];
+	int		fd[2];
+};
+
+FIXTURE_SETUP(scopes)
+{
+	char command[128];
+	int i;
+
+	run(_metadata, MAKE_MOVING);
+	for (i = 0; i < 2; i++) {
+		snprintf(command, sizeof(command), "ip addr add fe80::77:1/64 dev %s", moving_netdev[i]);
+		run(_metadata, command);
+		self->a[i] = addr_make("fe80::77:1", 7077);
+		self->a[i].in6.sin6_scope_id = if_nametoindex(moving_netdev[i]);
+		self->fd[i] = open_bound_soon(_metadata, &self->a[i]);
+	}
+}
+
+FIXTURE_TEARDOWN(scopes)
+{
+	close(self->fd[0]);
+	close(self->fd[1]);
+	run(_metadata, DELETE_MOVING);
+}
+
+TEST_F_TIMEOUT(scopes, abi3_same_address_and_port_in_two_scopes, RDS_SLOW_TEST)
+{
+	int i, other = rds_socket();
+	struct rds_msg_in in;
+	char c = 0;
+
+	for (i = 0; i < 2; i++) {
+		EXPECT_EQ(-EADDRINUSE, rds_bind(other, &self->a[i]));
+		ASSERT_EQ(1, rds_send(self->fd[i], &self->a[i], "01" + i, 1, 0));
+		ASSERT_EQ(1, rds_recv_wait(self->fd[i], &c, 1, &in));
+		EXPECT_EQ('0' + i, c);
+		EXPECT_TRUE(addr_equal(&self->a[i], &in.from));
+		EXPECT_EQ(-EAGAIN, rds_recv(self->fd[!i], &c, 1, MSG_DONTWAIT, NULL));
+	}
+	close(other);
 }
 
 TEST_HARNESS_MAIN

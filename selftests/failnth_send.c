@@ -31,7 +31,7 @@ TEST_F_TIMEOUT(failnth, inline_payload, SWEEP_SECONDS)
 	sweep_send(_metadata, self, 100);
 }
 
-TEST_F_TIMEOUT(failnth, pages, SWEEP_SECONDS)
+TEST_F_TIMEOUT(failnth, abi5_14_pages, SWEEP_SECONDS)
 {
 	sweep_send(_metadata, self, PAYLOAD);
 }
@@ -201,7 +201,7 @@ static void first_sent(struct __test_metadata *_metadata, sweep_state *self)
 	close_peer(_metadata, self);
 }
 
-TEST_F_TIMEOUT(failnth, first_message, SWEEP_SECONDS)
+TEST_F_TIMEOUT(failnth, abi5_15_first_message, SWEEP_SECONDS)
 {
 	self->sent = 0;
 	sweep(_metadata, self, &(struct sweep){ new_peer, call_send, first_sent, close_peer,

@@ -3,6 +3,7 @@
 #include <limits.h>
 #include <sys/stat.h>
 #include "info_list.h"
+#include "sysctl.h"
 
 FIXTURE(info) {
 	struct rds_pair	p;
@@ -83,6 +84,43 @@ TEST_F_TIMEOUT(info, abi12_sockets4, RDS_SLOW_TEST)
 	EXPECT_EQ(is_v4(&self->p.tx_addr), n);
 	EXPECT_EQ(0, others);
 	close(unbound);
+}
+
+static struct rds6_info_socket_ext *find_socket(FIXTURE_DATA(info) *self, int fd)
+{
+	struct rds6_info_socket_ext *s;
+
+	if (list_read(fd, RDS6_INFO_SOCKETS, &self->l) < 0)
+		return NULL;
+	for_each_record(s, self->l)
+		if (s->inum == inode(fd))
+			return s;
+	return NULL;
+}
+
+static bool congested_settles_at(FIXTURE_DATA(info) *self, int fd, int value)
+{
+	int64_t end = now_ms() + RDS_WAIT_MS;
+	struct rds6_info_socket_ext *s;
+
+	while ((s = find_socket(self, fd)) && s->cong != value && now_ms() < end)
+		nap();
+	return s && s->cong == value;
+}
+
+TEST_F_TIMEOUT(info, abi12_better_congested, RDS_SLOW_TEST)
+{
+	char data[4000] = "";
+	int i;
+
+	set_int(_metadata, self->p.rx, SOL_SOCKET, SO_RCVBUF, 5000);
+	for (i = 0; i < 2; i++)
+		ASSERT_EQ(sizeof(data), rds_send(self->p.tx, &self->p.rx_addr, data, sizeof(data), 0));
+	EXPECT_TRUE(congested_settles_at(self, self->p.rx, 1));
+	EXPECT_EQ(0, find_socket(self, self->p.tx)->cong);
+	for (i = 0; i < 2; i++)
+		ASSERT_EQ(sizeof(data), rds_recv_wait(self->p.rx, data, sizeof(data), NULL));
+	EXPECT_TRUE(congested_settles_at(self, self->p.rx, 0));
 }
 
 /* --- what is pinned --- */
@@ -314,6 +352,7 @@ TEST_F_TIMEOUT(info, abi12_recv_messages, RDS_SLOW_TEST)
 		EXPECT_EQ(self->p.tx_addr.in.sin_port, m->fport);
 		EXPECT_EQ(100 + n, m->len);
 		EXPECT_GE(m->seq, 2);
+		EXPECT_EQ(0, m->flags);
 		n++;
 	}
 	EXPECT_EQ(3, n);
@@ -323,6 +362,80 @@ TEST_F_TIMEOUT(info, abi12_recv_messages, RDS_SLOW_TEST)
 		n4 += m4->lport == self->p.rx_addr.in.sin_port &&
 		      m4->fport == self->p.tx_addr.in.sin_port;
 	EXPECT_EQ(is_v4(&self->p.rx_addr) ? 3 : 0, n4);
+}
+
+/* --- what waits for the peer, on RDMA --- */
+
+#define UNASKED	20	/* more than are sent without asking for an acknowledgement by default */
+
+FIXTURE(waiting) {
+	struct rds_pair	p;
+	struct list	l;
+	long		max_unacked;
+};
+FIXTURE_VARIANT(waiting) { enum rds_bed bed; };
+FIXTURE_VARIANT_ADD(waiting, rxe) { BED_RXE };
+FIXTURE_VARIANT_ADD(waiting, rxe6) { BED_RXE6 };
+
+FIXTURE_SETUP(waiting)
+{
+	pair_open(_metadata, &self->p, variant->bed);
+	self->max_unacked = sysctl_get("max_unacked_packets");
+}
+
+FIXTURE_TEARDOWN(waiting)
+{
+	EXPECT_EQ(0, sysctl_set("max_unacked_packets", self->max_unacked));
+	pair_close(&self->p);
+}
+
+/* Sent, received, and not acknowledged, as nobody asked.  Mainline shows 0.0.0.0 for both ends. */
+TEST_F_TIMEOUT(waiting, abi12_better_retrans_messages, RDS_SLOW_TEST)
+{
+	struct rds6_info_message *m;
+	unsigned int n = 0;
+	char data[200];
+	int i;
+
+	ASSERT_EQ(0, sysctl_set("max_unacked_packets", 100 * UNASKED));
+	for (i = 0; i < UNASKED; i++) {
+		ASSERT_EQ(100, rds_send(self->p.tx, &self->p.rx_addr, data, 100, 0));
+		ASSERT_EQ(100, rds_recv_wait(self->p.rx, data, sizeof(data), NULL));
+	}
+	ASSERT_LE(1, list_read(self->p.tx, RDS6_INFO_RETRANS_MESSAGES, &self->l));
+	for_each_record(m, self->l) {
+		if (!is_addr(m->laddr, &self->p.tx_addr) || m->lport != self->p.tx_addr.in.sin_port)
+			continue;
+		EXPECT_TRUE(is_addr(m->faddr, &self->p.rx_addr));
+		EXPECT_EQ(self->p.rx_addr.in.sin_port, m->fport);
+		EXPECT_EQ(100, m->len);
+		EXPECT_EQ(0, m->flags);
+		n++;
+	}
+	EXPECT_LE(1, n);
+}
+
+TEST_F_TIMEOUT(waiting, abi12_connecting_flag, RDS_SLOW_TEST)
+{
+	union rds_addr to = addr_with_port(&self->p.rx_addr, 7000);
+	int64_t end = now_ms() + RDS_WAIT_MS;
+	struct rds6_info_connection_tos *c;
+	unsigned int flags = 0;
+
+	if (is_v4(&to))
+		((unsigned char *)&to.in.sin_addr)[3] = 253;
+	else
+		to.in6.sin6_addr.s6_addr[15] = 253;
+	ASSERT_EQ(1, rds_send(self->p.tx, &to, "x", 1, 0));
+	while (!(flags & RDS_INFO_CONNECTION_FLAG_CONNECTING) && now_ms() < end) {
+		nap();
+		ASSERT_LE(1, list_read(self->p.tx, RDS6_INFO_CONNECTIONS, &self->l));
+		for_each_record(c, self->l)
+			if (is_addr(c->faddr, &to) && is_addr(c->laddr, &self->p.tx_addr))
+				flags |= c->flags;
+	}
+	EXPECT_EQ(RDS_INFO_CONNECTION_FLAG_CONNECTING, flags & ~RDS_INFO_CONNECTION_FLAG_SENDING);
+	ASSERT_EQ(0, set_opt(self->p.tx, RDS_CANCEL_SENT_TO, &to, addr_len(&to)));
 }
 
 /* --- the protocol --- */
@@ -355,7 +468,7 @@ TEST_F_TIMEOUT(info, abi12_too_short, RDS_SLOW_TEST)
 }
 
 /* Each list, with each length and place that a caller may come up with. */
-TEST_F_TIMEOUT(info, D28_lengths_and_pointers, RDS_SLOW_TEST)
+TEST_F_TIMEOUT(info, abi12_D28_lengths_and_pointers, RDS_SLOW_TEST)
 {
 	static const int lengths[] = { -1, INT_MIN, INT_MAX };
 	void *bad[] = { unmapped_page(_metadata), (void *)KERNEL_ADDR };
@@ -394,11 +507,32 @@ TEST_F_TIMEOUT(info, D70_abi12_absent, RDS_SLOW_TEST)
 		EXPECT_EQ(-ENOPROTOOPT, list_read(self->p.rx, absent[i], &self->l));
 }
 
+static int read_all_lists(void *arg)
+{
+	struct list *l = arg;
+	unsigned int i;
+	int fd;
+
+	if (become_nobody(0))
+		return 1;
+	fd = rds_socket();
+	for (i = 0; i < ARRAY_SIZE(lists); i++)
+		if (list_read(fd, lists[i], l) < 0)
+			return 2 + i;
+	return list_read(fd, RDS6_INFO_SOCKETS, l) >= 3 ? 0 : 100;
+}
+
+TEST_F_TIMEOUT(info, abi12_read_by_nobody, RDS_SLOW_TEST)
+{
+	EXPECT_EQ(0, in_child(read_all_lists, &self->l));
+}
+
 /* In a namespace of its own: empty lists, whatever others have. */
 static int see_nothing(void *arg)
 {
 	struct list *l = arg;
 	unsigned int i;
+	socklen_t len;
 	int fd, n;
 
 	if (unshare(CLONE_NEWNET))
@@ -414,6 +548,9 @@ static int see_nothing(void *arg)
 			return 2 + i;
 		if (l->stride < 20)
 			return 100 + i;
+		len = 0;
+		if (!n && (getsockopt(fd, SOL_RDS, lists[i], NULL, &len) != l->stride || len))
+			return 150 + i;
 	}
 	return 0;
 }

@@ -234,7 +234,7 @@ static int try_bind(const union rds_addr *a, int *fd)
 	return rds_bind(*fd, &any);
 }
 
-TEST_F(ns, abi16_better_bound_sockets)
+TEST_F(ns, abi3_abi16_better_bound_sockets)
 {
 	int fd, other, again;
 
@@ -372,30 +372,139 @@ TEST_F(ns, abi19_better_unread_pongs)
 	EXPECT_EQ(sent + 1, counter(self->fd, "send_pong"));
 }
 
-/* --- on RDMA, where messages wait --- */
+/* --- on RDMA, in the namespace that has the device: what is set is put back.  Other tests' connections may still be there, so
+ * a limit is made 0 for those that ask for more, and what there is already serves on.
+ */
+
+static const char *const put_back[] = {
+	"max_sockets", "max_connections", "max_mrs", "max_pinned_bytes", "socket_max_mrs", "socket_max_pinned_bytes",
+	"socket_max_notifications", "socket_max_empty_messages",
+};
 
 FIXTURE(set) {
 	FIXTURE_DATA(dead)	dead;
-	long			empty;
+	long			value[ARRAY_SIZE(put_back)];
+	int			other;
+	char			*memory;
 };
 
 FIXTURE_SETUP(set)
 {
+	unsigned int i;
+
 	dead_open(_metadata, &self->dead);
-	self->empty = sysctl_get("socket_max_empty_messages");
+	for (i = 0; i < ARRAY_SIZE(put_back); i++)
+		self->value[i] = sysctl_get(put_back[i]);
+	ASSERT_EQ(0, try_bind(&self->dead.a, &self->other));
+	self->memory = map_guarded(_metadata, 8 * page_size());
 }
 
 FIXTURE_TEARDOWN(set)
 {
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(put_back); i++)
+		EXPECT_EQ(0, sysctl_set(put_back[i], self->value[i]));
+	close(self->other);
 	close(self->dead.fd);
-	EXPECT_EQ(0, sysctl_set("socket_max_empty_messages", self->empty));
+}
+
+TEST_F(set, abi3_abi16_better_bound_sockets)
+{
+	uint64_t refused = counter(self->other, "limit_sockets");
+	union rds_addr any;
+	int fd;
+
+	ASSERT_EQ(0, sysctl_set("max_sockets", 0));
+	EXPECT_EQ(-ENOMEM, try_bind(&self->dead.a, &fd));
+	EXPECT_EQ(refused + 1, counter(self->other, "limit_sockets"));
+	ASSERT_EQ(0, sysctl_set("max_sockets", 32768));
+	any = addr_with_port(&self->dead.a, 0);
+	EXPECT_EQ(0, rds_bind(fd, &any));
+	close(fd);
+}
+
+TEST_F_TIMEOUT(set, abi16_better_connections, RDS_SLOW_TEST)
+{
+	uint64_t refused = counter(self->other, "limit_connections");
+	union rds_addr stranger = self->dead.to;
+
+	((unsigned char *)&stranger.in.sin_addr)[3] = 246;
+	EXPECT_EQ(1, rds_send(self->dead.fd, &self->dead.to, "x", 1, MSG_DONTWAIT));
+	ASSERT_EQ(0, sysctl_set("max_connections", 0));
+	EXPECT_EQ(-ENOMEM, rds_send(self->dead.fd, &stranger, "x", 1, MSG_DONTWAIT));
+	EXPECT_EQ(refused + 1, counter(self->other, "limit_connections"));
+	EXPECT_EQ(1, rds_send(self->dead.fd, &self->dead.to, "x", 1, MSG_DONTWAIT));
+	ASSERT_EQ(0, sysctl_set("max_connections", 16384));
+	EXPECT_EQ(1, rds_send(self->dead.fd, &stranger, "x", 1, MSG_DONTWAIT));
+}
+
+TEST_F(set, abi16_better_regions)
+{
+	uint64_t refused = counter(self->other, "limit_mrs");
+	rds_rdma_cookie_t cookie, last;
+	int fd = self->dead.fd;
+
+	ASSERT_EQ(0, sysctl_set("socket_max_mrs", 2));
+	EXPECT_EQ(0, get_mr(fd, self->memory, 10, 0, &cookie));
+	EXPECT_EQ(0, get_mr(fd, self->memory, 10, 0, &last));
+	EXPECT_EQ(-ENOMEM, get_mr(fd, self->memory, 10, 0, &cookie));
+	EXPECT_EQ(refused + 1, counter(fd, "limit_mrs"));
+	EXPECT_EQ(0, free_mr(fd, last));
+	EXPECT_EQ(0, get_mr(fd, self->memory, 10, 0, &last));
+	ASSERT_EQ(0, sysctl_set("max_mrs", 0));
+	EXPECT_EQ(-ENOMEM, get_mr(self->other, self->memory, 10, 0, &cookie));
+	EXPECT_EQ(refused + 2, counter(fd, "limit_mrs"));
+	ASSERT_EQ(0, sysctl_set("max_mrs", 352256));
+	/* one that failed does not count */
+	EXPECT_EQ(0, free_mr(fd, last));
+	EXPECT_EQ(-EFAULT, get_mr(fd, unmapped_page(_metadata), 10, 0, &cookie));
+	EXPECT_EQ(0, get_mr(fd, self->memory, 10, 0, &cookie));
+}
+
+TEST_F(set, abi16_better_pinned_bytes)
+{
+	long page = page_size(), before = pinned_bytes();
+	uint64_t refused = counter(self->other, "limit_pinned");
+	rds_rdma_cookie_t cookie, small;
+	int fd = self->dead.fd;
+
+	ASSERT_EQ(0, sysctl_set("socket_max_pinned_bytes", 4 * page));
+	EXPECT_EQ(0, get_mr(fd, self->memory, 4 * page, 0, &cookie));
+	EXPECT_EQ(-ENOMEM, get_mr(fd, self->memory, 1, 0, &small));
+	EXPECT_EQ(-ENOMEM, rdma_op(fd, &self->dead.to, cookie, 0, self->memory, 1, RDS_RDMA_READWRITE, 0));
+	EXPECT_EQ(refused + 2, counter(fd, "limit_pinned"));
+	ASSERT_EQ(0, sysctl_set("max_pinned_bytes", 0));
+	EXPECT_EQ(-ENOMEM, get_mr(self->other, self->memory, 1, 0, &small));
+	EXPECT_EQ(refused + 3, counter(fd, "limit_pinned"));
+	EXPECT_EQ(before + 4 * page, pinned_bytes());
+	EXPECT_EQ(0, free_mr(fd, cookie));
+	EXPECT_EQ(before, pinned_bytes());
+}
+
+/* Of operations to a peer that does not answer, which are cancelled. */
+TEST_F_TIMEOUT(set, abi16_better_unread_notifications, RDS_SLOW_TEST)
+{
+	uint64_t refused = counter(self->other, "limit_notifications");
+	const union rds_addr *to = &self->dead.to;
+	int fd = self->dead.fd;
+
+	ASSERT_EQ(0, sysctl_set("socket_max_notifications", 1));
+	EXPECT_EQ(0, rdma_op(fd, to, 0x1234, 0, self->memory, 1, RDS_RDMA_NOTIFY_ME, 5));
+	ASSERT_EQ(0, set_opt(fd, RDS_CANCEL_SENT_TO, to, addr_len(to)));
+	EXPECT_EQ(-ENOMEM, rdma_op(fd, to, 0x1234, 0, self->memory, 1, RDS_RDMA_NOTIFY_ME, 6));
+	EXPECT_EQ(refused + 1, counter(fd, "limit_notifications"));
+	EXPECT_EQ(RDS_RDMA_CANCELED, rdma_status(fd, NULL));
+	EXPECT_EQ(0, rdma_op(fd, to, 0x1234, 0, self->memory, 1, RDS_RDMA_NOTIFY_ME, 7));
+	ASSERT_EQ(0, set_opt(fd, RDS_CANCEL_SENT_TO, to, addr_len(to)));
+	EXPECT_EQ(RDS_RDMA_CANCELED, rdma_status(fd, NULL));
 }
 
 TEST_F(set, abi16_better_empty_messages)
 {
 	int i;
 
-	EXPECT_EQ(MAX_EMPTY, self->empty);
+	EXPECT_EQ(MAX_EMPTY, sysctl_get("socket_max_empty_messages"));
 	ASSERT_EQ(0, sysctl_set("socket_max_empty_messages", 20));
 	for (i = 0; i < 20; i++)
 		EXPECT_EQ(0, send_empty(self->dead.fd, &self->dead.to));

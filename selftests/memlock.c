@@ -128,6 +128,41 @@ TEST_F(memlock, operation_cannot_pin_more)
 	EXPECT_EQ(0, in_child(limit_is_for_operations_too, self));
 }
 
+static int run_fadd(FIXTURE_DATA(memlock) *self, void *old)
+{
+	struct rds_atomic_args args = {
+		.cookie = self->remote, .local_addr = (uintptr_t)old, .fadd.add = 1,
+		.flags = RDS_RDMA_NOTIFY_ME | RDS_RDMA_SILENT,
+	};
+	struct rds_msg_out m;
+	ssize_t n;
+
+	msg_init(&m, &self->p.rx_addr, NULL, 0);
+	msg_cmsg(&m, SOL_RDS, RDS_CMSG_ATOMIC_FADD, &args, sizeof(args));
+	n = msg_send(self->p.tx, &m, 0);
+	return n < 0 ? n : rdma_status(self->p.tx, NULL);
+}
+
+static int limit_is_for_atomics_too(void *arg)
+{
+	FIXTURE_DATA(memlock) *self = arg;
+	rds_rdma_cookie_t cookie;
+
+	NEED(!become_nobody(LIMIT));
+	NEED(get_mr(self->p.tx, self->buf, LIMIT, 0, &cookie) == 0);
+	NEED(run_fadd(self, self->buf + LIMIT) == -ENOMEM);
+	NEED(pinned_bytes() == LIMIT);
+	NEED(free_mr(self->p.tx, cookie) == 0);
+	NEED(run_fadd(self, self->buf + LIMIT) == RDS_RDMA_SUCCESS);
+	NEED(pinned_settles_at(0));
+	return 0;
+}
+
+TEST_F(memlock, abi6_better_atomic_cannot_pin_more)
+{
+	EXPECT_EQ(0, in_child(limit_is_for_atomics_too, self));
+}
+
 static int limit_of_zero(void *arg)
 {
 	FIXTURE_DATA(memlock) *self = arg;

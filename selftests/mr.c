@@ -88,6 +88,19 @@ TEST_F(mr, abi11_option_lengths)
 	EXPECT_EQ(-EFAULT, set_opt(self->fd, RDS_FREE_MR, hole, sizeof(struct rds_free_mr_args)));
 }
 
+TEST_F(mr, abi11_destination_is_ignored)
+{
+	struct rds_get_mr_for_dest_args args;
+	rds_rdma_cookie_t cookie = 0;
+
+	memset(&args, 0x55, sizeof(args));
+	args.vec = (struct rds_iovec){ (uintptr_t)self->buf, 100 };
+	args.cookie_addr = (uintptr_t)&cookie;
+	args.flags = 0;
+	ASSERT_EQ(0, set_opt(self->fd, RDS_GET_MR_FOR_DEST, &args, sizeof(args)));
+	EXPECT_EQ(0, free_mr(self->fd, cookie));
+}
+
 TEST_F(mr, abi6_range_errors)
 {
 	rds_rdma_cookie_t cookie = 7;
@@ -114,6 +127,37 @@ TEST_F(mr, abi6_writable_key_of_read_only_memory)
 
 	ASSERT_EQ(0, mprotect(self->buf, self->page, PROT_READ));
 	EXPECT_EQ(-EFAULT, get_mr(self->fd, self->buf, 1, RDS_RDMA_READWRITE, &cookie));
+	EXPECT_EQ(0, pinned_bytes());
+}
+
+/* The clock's page, which the kernel shows to every process and which has nothing that one could hold: NULL, not found. */
+static char *clock_page(void)
+{
+	FILE *f = fopen("/proc/self/maps", "r");
+	unsigned long start = 0;
+	char line[256];
+
+	while (f && fgets(line, sizeof(line), f))
+		if (strstr(line, "[vvar]"))
+			start = strtoul(line, NULL, 16);
+	if (f)
+		fclose(f);
+	return (char *)start;
+}
+
+TEST_F(mr, abi6_memory_that_cannot_be_pinned)
+{
+	rds_rdma_cookie_t cookie = 7, key;
+	char *page = clock_page();
+	int i;
+
+	ASSERT_NE(NULL, page);
+	ASSERT_EQ(0, get_mr(self->fd, self->buf, 100, RDS_RDMA_READWRITE, &key));
+	for (i = 0; i < 2; i++)
+		EXPECT_EQ(-EFAULT, getters[i](self->fd, page, 100, 0, &cookie));
+	EXPECT_EQ(-EFAULT, rdma_op(self->fd, &self->a, key, 0, page, 100, RDS_RDMA_READWRITE, 0));
+	EXPECT_EQ(7, cookie);
+	EXPECT_EQ(0, free_mr(self->fd, key));
 	EXPECT_EQ(0, pinned_bytes());
 }
 
@@ -280,6 +324,54 @@ TEST_F_TIMEOUT(mr, D19_physically_contiguous_pages, RDS_SLOW_TEST)
 	close(tx);
 }
 
+/* The peer writes to them, and reads what it wrote. */
+static void expect_usable_by(struct __test_metadata *_metadata, FIXTURE_DATA(mr) *self, int tx, char *remote)
+{
+	char *local = self->buf;
+	rds_rdma_cookie_t cookie;
+
+	fill(local, 9000, 11);
+	ASSERT_EQ(0, get_mr(self->fd, remote + 1, 9000, RDS_RDMA_READWRITE, &cookie));
+	ASSERT_EQ(RDS_RDMA_SUCCESS, rdma_run(tx, &self->a, cookie, 0, local, 9000, RDS_RDMA_READWRITE));
+	EXPECT_EQ(0, memcmp(remote + 1, local, 9000));
+	ASSERT_EQ(RDS_RDMA_SUCCESS, rdma_run(tx, &self->a, cookie, 0, local + 10000, 9000, 0));
+	EXPECT_EQ(0, memcmp(local + 10000, local, 9000));
+	EXPECT_EQ(0, free_mr(self->fd, cookie));
+}
+
+TEST_F_TIMEOUT(mr, abi6_huge_and_private_file_pages, RDS_SLOW_TEST)
+{
+	const size_t huge = 2 * RDS_MAX_MSG;
+	int tx, file, nr = open("/proc/sys/vm/nr_hugepages", O_WRONLY);
+	union rds_addr b = self->b;
+	char *map, *zero;
+
+	ASSERT_EQ(1, write(nr, "2", 1));
+	close(nr);
+	tx = open_bound(_metadata, &b);
+	file = memfd_create("huge", MFD_HUGETLB);
+	ASSERT_GE(file, 0);
+	ASSERT_EQ(0, ftruncate(file, huge));
+	map = mmap(NULL, huge, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+	ASSERT_NE(MAP_FAILED, (void *)map);
+	expect_usable_by(_metadata, self, tx, map);
+	munmap(map, huge);
+	close(file);
+
+	/* of a private mapping the process's own pages are written, not the file's */
+	file = memfd_create("file", 0);
+	ASSERT_EQ(0, ftruncate(file, 4 * self->page));
+	map = mmap(NULL, 4 * self->page, PROT_READ | PROT_WRITE, MAP_PRIVATE, file, 0);
+	ASSERT_NE(MAP_FAILED, (void *)map);
+	expect_usable_by(_metadata, self, tx, map);
+	zero = map_guarded(_metadata, 4 * self->page);
+	memset(zero, 1, 4 * self->page);
+	ASSERT_EQ(4 * self->page, pread(file, zero, 4 * self->page, 0));
+	EXPECT_TRUE(all_bytes(zero, 4 * self->page, 0));
+	close(file);
+	close(tx);
+}
+
 TEST_F(mr, D16_cookie_inside_the_region)
 {
 	rds_rdma_cookie_t *inside = (void *)(self->buf + 64);
@@ -366,7 +458,7 @@ TEST_F(mr, abi11_free_cookie_0_is_a_probe)
 	EXPECT_EQ(0, free_mr(self->fd, cookie));
 }
 
-TEST_F(mr, abi11_free_with_invalidate)
+TEST_F(mr, abi6_abi11_free_with_invalidate)
 {
 	struct rds_free_mr_args args = { .flags = RDS_RDMA_INVALIDATE };
 

@@ -85,7 +85,7 @@ static int intrude(void *arg)
 	return rds_send(fd, target, "n", 1, 0) == 1 ? 0 : 5;
 }
 
-TEST_F(netns, D60_nothing_crosses)
+TEST_F(netns, abi16_D60_nothing_crosses)
 {
 	char c;
 
@@ -368,7 +368,7 @@ static int bind_foreign(void *arg)
 	return rds_bind(fd, &a) == -EADDRNOTAVAIL ? 0 : 4;
 }
 
-TEST_F(device, D61_never_half_working)
+TEST_F(device, abi3_D61_never_half_working)
 {
 	union rds_addr a = self->a;
 	int fd = open_bound(_metadata, &a);

@@ -500,7 +500,7 @@ TEST_F_TIMEOUT(paths, reset_is_the_administrators, RDS_SLOW_TEST)
 	EXPECT_EQ(0, in_child(reset_as_nobody, self));
 }
 
-TEST_F_TIMEOUT(paths, reset_tells_by_its_length, RDS_SLOW_TEST)
+TEST_F_TIMEOUT(paths, abi11_reset_tells_by_its_length, RDS_SLOW_TEST)
 {
 	void *bad = unmapped_page(_metadata);
 	char zero[64] = "";

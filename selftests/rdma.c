@@ -67,7 +67,7 @@ static void expect_placed(struct __test_metadata *_metadata, const struct placem
 	}
 }
 
-TEST_F_TIMEOUT(rdma, write_is_byte_exact, RDS_SLOW_TEST)
+TEST_F_TIMEOUT(rdma, abi5_18_write_is_byte_exact, RDS_SLOW_TEST)
 {
 	const struct placement *p;
 
@@ -81,7 +81,7 @@ TEST_F_TIMEOUT(rdma, write_is_byte_exact, RDS_SLOW_TEST)
 	}
 }
 
-TEST_F_TIMEOUT(rdma, read_is_byte_exact, RDS_SLOW_TEST)
+TEST_F_TIMEOUT(rdma, abi6_read_is_byte_exact, RDS_SLOW_TEST)
 {
 	const struct placement *p;
 
@@ -268,7 +268,7 @@ static int tmpfs_file(struct __test_metadata *_metadata, size_t len)
 	return fd;
 }
 
-TEST_F(rdma, write_from_read_only_file_mapping)
+TEST_F(rdma, abi6_write_from_read_only_file_mapping)
 {
 	static const int kinds[] = { MAP_SHARED, MAP_PRIVATE };
 	int fd = tmpfs_file(_metadata, 20000);
@@ -284,6 +284,33 @@ TEST_F(rdma, write_from_read_only_file_mapping)
 		ASSERT_EQ(RDS_RDMA_SUCCESS, rdma_run(self->p.tx, &self->p.rx_addr, self->cookie, 0,
 						     map + 1, 19999, WRITE));
 		EXPECT_EQ(0, memcmp(self->remote, self->local + 1, 19999));
+		munmap(map, 20000);
+	}
+	close(fd);
+}
+
+/* A key for reading alone needs no memory that can be written. */
+TEST_F_TIMEOUT(rdma, abi6_better_peer_reads_read_only_memory, RDS_SLOW_TEST)
+{
+	static const int kinds[] = { MAP_SHARED, MAP_PRIVATE };
+	int fd = tmpfs_file(_metadata, 20000);
+	rds_rdma_cookie_t cookie;
+	unsigned int i;
+	char *map;
+
+	fill(self->remote, 20000, 12);
+	ASSERT_EQ(20000, pwrite(fd, self->remote, 20000, 0));
+	for (i = 0; i < 2; i++) {
+		map = mmap(NULL, 20000, PROT_READ, kinds[i], fd, 0);
+		ASSERT_NE(MAP_FAILED, (void *)map);
+		ASSERT_EQ(0, get_mr(self->p.rx, map, 20000, READ, &cookie));
+		memset(self->local, 0, 20000);
+		EXPECT_EQ(RDS_RDMA_SUCCESS, rdma_run(self->p.tx, &self->p.rx_addr, cookie, 0, self->local, 20000, READ));
+		EXPECT_EQ(0, memcmp(self->local, self->remote, 20000));
+		memset(self->local, 0x55, 20000);
+		EXPECT_EQ(RDS_RDMA_REMOTE_ERROR, rdma_run(self->p.tx, &self->p.rx_addr, cookie, 0, self->local, 1, WRITE));
+		EXPECT_EQ(0, memcmp(map, self->remote, 20000));
+		EXPECT_EQ(0, free_mr(self->p.rx, cookie));
 		munmap(map, 20000);
 	}
 	close(fd);
@@ -441,7 +468,7 @@ TEST_F(rdma, request_maps_and_server_writes)
 	EXPECT_EQ(-EINVAL, free_mr(self->p.rx, cookie));
 }
 
-TEST_F(rdma, abi6_dest_brings_the_cookie)
+TEST_F(rdma, abi6_abi7_dest_brings_the_cookie)
 {
 	struct rds_msg_out m;
 	struct rds_msg_in in;
@@ -516,7 +543,7 @@ TEST_F_TIMEOUT(rdma, message_follows_its_write, RDS_SLOW_TEST)
 	}
 }
 
-TEST_F_TIMEOUT(rdma, notifications_once_each_in_order, RDS_SLOW_TEST)
+TEST_F_TIMEOUT(rdma, abi7_notifications_once_each_in_order, RDS_SLOW_TEST)
 {
 	uint64_t token = 0;
 	int i, next = 0;
@@ -562,7 +589,7 @@ TEST_F(rdma, token_is_64_bits)
 	EXPECT_EQ(0xfedcba9876543210ULL, token);
 }
 
-TEST_F(rdma, no_notification_unless_asked)
+TEST_F(rdma, abi6_no_notification_unless_asked)
 {
 	uint64_t token = 0;
 
@@ -571,6 +598,17 @@ TEST_F(rdma, no_notification_unless_asked)
 			     WRITE | RDS_RDMA_NOTIFY_ME, 2));
 	EXPECT_EQ(RDS_RDMA_SUCCESS, rdma_status(self->p.tx, &token));
 	EXPECT_EQ(2, token);
+	EXPECT_EQ(-EAGAIN, rds_recv(self->p.tx, NULL, 0, MSG_DONTWAIT, NULL));
+}
+
+TEST_F(rdma, abi15_notifications_go_with_their_socket)
+{
+	ASSERT_EQ(0, rdma_op(self->p.tx, &self->p.rx_addr, self->cookie, 0, self->local, 1,
+			     WRITE | RDS_RDMA_NOTIFY_ME | RDS_RDMA_SILENT, 9));
+	ASSERT_EQ(POLLIN, ready(self->p.tx, POLLIN, RDS_WAIT_MS));
+	close(self->p.tx);
+	self->p.tx = open_bound(_metadata, &self->p.tx_addr);
+	EXPECT_EQ(0, ready(self->p.tx, POLLIN, 0));
 	EXPECT_EQ(-EAGAIN, rds_recv(self->p.tx, NULL, 0, MSG_DONTWAIT, NULL));
 }
 
@@ -644,7 +682,7 @@ TEST_F(rdma, abi6_fence_orders_a_write_behind_a_read)
 
 /* --- use-once --- */
 
-TEST_F(rdma, use_once_is_good_for_one_operation)
+TEST_F(rdma, abi6_use_once_is_good_for_one_operation)
 {
 	long pinned = pinned_bytes();
 	rds_rdma_cookie_t cookie;
@@ -662,7 +700,7 @@ TEST_F(rdma, use_once_is_good_for_one_operation)
 	EXPECT_EQ('1', self->remote[0]);
 }
 
-TEST_F(rdma, use_once_unused_can_be_freed)
+TEST_F(rdma, abi6_use_once_unused_can_be_freed)
 {
 	rds_rdma_cookie_t cookie;
 

@@ -341,7 +341,7 @@ TEST_F_TIMEOUT(error, D22_registering_over_broken_connections, RDS_SLOW_TEST)
 	expect_works(_metadata, self);
 }
 
-TEST_F_TIMEOUT(error, recverr_reports_failures, RDS_SLOW_TEST)
+TEST_F_TIMEOUT(error, abi7_recverr_reports_failures, RDS_SLOW_TEST)
 {
 	uint64_t token = 0;
 	int status, on = 1;
@@ -405,7 +405,7 @@ TEST_F_TIMEOUT(error, D18_free_while_the_peer_writes, RDS_SLOW_TEST)
 	expect_works(_metadata, self);
 }
 
-TEST_F_TIMEOUT(error, D17_close_with_operations_under_way, RDS_SLOW_TEST)
+TEST_F_TIMEOUT(error, abi15_D17_close_with_operations_under_way, RDS_SLOW_TEST)
 {
 	long pinned = pinned_bytes();
 	union rds_addr a;

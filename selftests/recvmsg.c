@@ -76,7 +76,7 @@ TEST_F(recv, abi7_nothing_nonblocking)
 	EXPECT_EQ(-EAGAIN, rds_recv(self->p.rx, &c, 1, 0, NULL));
 }
 
-TEST_F(recv, abi7_rcvtimeo)
+TEST_F(recv, abi7_abi10_rcvtimeo)
 {
 	int64_t start = now_ms();
 	char c;
@@ -332,7 +332,7 @@ TEST_F(recv, abi7_scattered_into_many_iovecs)
 
 /* --- timestamps --- */
 
-TEST_F(recv, abi7_timestamp)
+TEST_F(recv, abi7_abi10_timestamp)
 {
 	struct timeval before, after;
 	struct rds_msg_in in;
@@ -353,7 +353,7 @@ TEST_F(recv, abi7_timestamp)
 	EXPECT_EQ(0, in.nr_timestamps);
 }
 
-TEST_F(recv, D13_bad_control_buffer)
+TEST_F(recv, abi7_D13_bad_control_buffer)
 {
 	struct iovec iov;
 	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
@@ -402,7 +402,7 @@ static void *bad_control(struct __test_metadata *_metadata, unsigned int i)
 
 #define BAD_CONTROLS	4
 
-TEST_F(recv, D13_cookie_into_bad_control_buffer)
+TEST_F(recv, abi7_D13_cookie_into_bad_control_buffer)
 {
 	int64_t end = now_ms() + RDS_WAIT_MS;
 	rds_rdma_cookie_t cookie;
@@ -497,6 +497,26 @@ TEST_F(recv, abi7_notification_before_data)
 	EXPECT_EQ(0, in.nr_status);
 }
 
+TEST_F(recv, abi7_peek_brings_the_cookie)
+{
+	struct rds_msg_out m;
+	struct rds_msg_in in;
+	char c;
+	int i;
+
+	prepare_rdma(_metadata, self);
+	msg_init(&m, &self->p.tx_addr, "d", 1);
+	msg_cmsg(&m, SOL_RDS, RDS_CMSG_RDMA_DEST, &self->cookie, sizeof(self->cookie));
+	ASSERT_EQ(1, msg_send(self->p.rx, &m, 0));
+	ASSERT_NE(0, ready(self->p.tx, POLLIN, RDS_WAIT_MS));
+	for (i = 0; i < 3; i++) {
+		ASSERT_EQ(1, rds_recv(self->p.tx, &c, 1, i < 2 ? MSG_PEEK : MSG_DONTWAIT, &in));
+		EXPECT_TRUE(in.has_dest);
+		EXPECT_EQ(self->cookie, in.dest);
+	}
+	EXPECT_EQ(-EAGAIN, rds_recv(self->p.tx, &c, 1, MSG_DONTWAIT, NULL));
+}
+
 TEST_F(recv, D07_notification_has_no_name)
 {
 	char control[CMSG_SPACE(16)];
@@ -540,7 +560,7 @@ TEST_F(recv, D12_no_stale_bytes_in_a_failure)
 	EXPECT_TRUE(in.padding_clean);
 }
 
-TEST_F(recv, D13_status_into_bad_control_buffer)
+TEST_F(recv, abi7_D13_status_into_bad_control_buffer)
 {
 	struct rds_msg_in in;
 	struct msghdr msg;

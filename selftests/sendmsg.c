@@ -35,90 +35,99 @@ enum fault {
 
 FIXTURE(order) {
 	int			fd;
+	union rds_addr		peer;
 	void			*hole;
 	struct rds_msg_out	m;
 };
 FIXTURE_VARIANT(order) {
-	int	faults;
-	int	error;
+	enum rds_bed	bed;
+	int		faults;
+	int		error;
 };
 
-FIXTURE_VARIANT_ADD(order, row1) { F_FLAG, EOPNOTSUPP };
-FIXTURE_VARIANT_ADD(order, row1_2) { F_FLAG | F_NAME, EOPNOTSUPP };
-FIXTURE_VARIANT_ADD(order, row1_3) { F_FLAG | F_UNBOUND, EOPNOTSUPP };
-FIXTURE_VARIANT_ADD(order, row1_7) { F_FLAG | F_OVER_1M, EOPNOTSUPP };
-FIXTURE_VARIANT_ADD(order, row2) { F_NAME, EINVAL };
-FIXTURE_VARIANT_ADD(order, row2_3) { F_NAME | F_UNBOUND, EINVAL };
-FIXTURE_VARIANT_ADD(order, row2_7) { F_NAME | F_OVER_1M, EINVAL };
-FIXTURE_VARIANT_ADD(order, row3_unbound) { F_UNBOUND, ENOTCONN };
-FIXTURE_VARIANT_ADD(order, row3_no_peer) { F_NO_PEER, ENOTCONN };
-FIXTURE_VARIANT_ADD(order, row3_6) { F_UNBOUND | F_MALFORMED, ENOTCONN };
-FIXTURE_VARIANT_ADD(order, row3_7) { F_NO_PEER | F_OVER_1M, ENOTCONN };
-FIXTURE_VARIANT_ADD(order, row4) { F_FAMILY, EOPNOTSUPP };
-FIXTURE_VARIANT_ADD(order, row4_6) { F_FAMILY | F_MALFORMED, EOPNOTSUPP };
-FIXTURE_VARIANT_ADD(order, row4_7) { F_FAMILY | F_OVER_1M, EOPNOTSUPP };
-FIXTURE_VARIANT_ADD(order, row6) { F_MALFORMED, EINVAL };
-FIXTURE_VARIANT_ADD(order, row6_short_args) { F_SHORT_ARGS, EINVAL };
-FIXTURE_VARIANT_ADD(order, row6_7) { F_MALFORMED | F_OVER_1M, EINVAL };
-FIXTURE_VARIANT_ADD(order, row6_7_short) { F_SHORT_ARGS | F_OVER_1M, EINVAL };
-FIXTURE_VARIANT_ADD(order, row6_8_short) { F_SHORT_ARGS | F_OVER_SNDBUF, EINVAL };
-FIXTURE_VARIANT_ADD(order, row6_9) { F_MALFORMED | F_ZEROCOPY, EINVAL };
-FIXTURE_VARIANT_ADD(order, row6_9_short) { F_SHORT_ARGS | F_ZEROCOPY, EINVAL };
-FIXTURE_VARIANT_ADD(order, row6_14) { F_MALFORMED | F_PAYLOAD, EINVAL };
-FIXTURE_VARIANT_ADD(order, row7) { F_OVER_1M, EMSGSIZE };
-FIXTURE_VARIANT_ADD(order, row7_remote) { F_REMOTE_1M, EMSGSIZE };
-FIXTURE_VARIANT_ADD(order, row7_9) { F_REMOTE_1M | F_ZEROCOPY, EMSGSIZE };
-FIXTURE_VARIANT_ADD(order, row7_10) { F_REMOTE_1M | F_LOCAL_HOLE, EMSGSIZE };
-FIXTURE_VARIANT_ADD(order, row7_11) { F_REMOTE_1M | F_UNKNOWN_FIRST, EMSGSIZE };
-FIXTURE_VARIANT_ADD(order, row7_13) { F_REMOTE_1M | F_MIXED, EMSGSIZE };
-FIXTURE_VARIANT_ADD(order, row7_14) { F_OVER_1M | F_PAYLOAD, EMSGSIZE };
-FIXTURE_VARIANT_ADD(order, row8) { F_OVER_SNDBUF, EMSGSIZE };
-FIXTURE_VARIANT_ADD(order, row8_9) { F_OVER_SNDBUF | F_ZEROCOPY, EMSGSIZE };
-FIXTURE_VARIANT_ADD(order, row8_10) { F_OVER_SNDBUF | F_NO_LOCAL, EMSGSIZE };
-FIXTURE_VARIANT_ADD(order, row8_11) { F_OVER_SNDBUF | F_UNKNOWN, EMSGSIZE };
-FIXTURE_VARIANT_ADD(order, row8_14) { F_OVER_SNDBUF | F_PAYLOAD, EMSGSIZE };
-FIXTURE_VARIANT_ADD(order, row9) { F_ZEROCOPY, EOPNOTSUPP };
-FIXTURE_VARIANT_ADD(order, row9_10_none) { F_ZEROCOPY | F_NO_LOCAL, EOPNOTSUPP };
-FIXTURE_VARIANT_ADD(order, row9_10_hole) { F_ZEROCOPY | F_LOCAL_HOLE, EOPNOTSUPP };
-FIXTURE_VARIANT_ADD(order, row9_11) { F_ZEROCOPY | F_UNKNOWN, EOPNOTSUPP };
-FIXTURE_VARIANT_ADD(order, row9_13) { F_ZEROCOPY | F_MIXED, EOPNOTSUPP };
-FIXTURE_VARIANT_ADD(order, row9_14) { F_ZEROCOPY | F_PAYLOAD, EOPNOTSUPP };
-FIXTURE_VARIANT_ADD(order, row9_17) { F_ZEROCOPY | F_DEST, EOPNOTSUPP };
-FIXTURE_VARIANT_ADD(order, row10_none) { F_NO_LOCAL, EINVAL };
-FIXTURE_VARIANT_ADD(order, row10_many) { F_MANY_LOCAL, EMSGSIZE };
-FIXTURE_VARIANT_ADD(order, row10_hole) { F_LOCAL_HOLE, EFAULT };
-FIXTURE_VARIANT_ADD(order, row10_11_many) { F_MANY_LOCAL | F_UNKNOWN_FIRST, EMSGSIZE };
-FIXTURE_VARIANT_ADD(order, row10_11_hole) { F_LOCAL_HOLE | F_UNKNOWN_FIRST, EFAULT };
-FIXTURE_VARIANT_ADD(order, row10_11_hole_in_front) { F_LOCAL_HOLE | F_UNKNOWN, EFAULT };
-FIXTURE_VARIANT_ADD(order, row10_12) { F_LOCAL_HOLE | F_ZEROCOPY_FLAG, EFAULT };
-FIXTURE_VARIANT_ADD(order, row10_13_many) { F_MANY_LOCAL | F_MIXED, EMSGSIZE };
-FIXTURE_VARIANT_ADD(order, row10_13_hole) { F_LOCAL_HOLE | F_MIXED, EFAULT };
-FIXTURE_VARIANT_ADD(order, row10_14) { F_NO_LOCAL | F_PAYLOAD, EINVAL };
-FIXTURE_VARIANT_ADD(order, row10_17) { F_MANY_LOCAL | F_LOCAL_MORE, EMSGSIZE };
-FIXTURE_VARIANT_ADD(order, row10_17_atomic) { F_NO_LOCAL | F_ATOMIC, EINVAL };
-FIXTURE_VARIANT_ADD(order, row11) { F_UNKNOWN, EINVAL };
-FIXTURE_VARIANT_ADD(order, row11_14) { F_UNKNOWN | F_PAYLOAD, EINVAL };
-FIXTURE_VARIANT_ADD(order, row11_17) { F_UNKNOWN | F_ATOMIC, EINVAL };
-FIXTURE_VARIANT_ADD(order, row12) { F_ZEROCOPY_FLAG, EINVAL };
-FIXTURE_VARIANT_ADD(order, row12_14) { F_ZEROCOPY_FLAG | F_PAYLOAD, EINVAL };
-FIXTURE_VARIANT_ADD(order, row12_17) { F_ZEROCOPY_FLAG | F_ATOMIC, EINVAL };
-FIXTURE_VARIANT_ADD(order, row13) { F_MIXED, EINVAL };
-FIXTURE_VARIANT_ADD(order, row13_14) { F_MIXED | F_PAYLOAD, EINVAL };
-FIXTURE_VARIANT_ADD(order, row14) { F_PAYLOAD, EFAULT };
-FIXTURE_VARIANT_ADD(order, row14_17_dest) { F_PAYLOAD | F_DEST, EFAULT };
-FIXTURE_VARIANT_ADD(order, row14_17_twice) { F_PAYLOAD | F_DEST | F_TWICE, EFAULT };
-FIXTURE_VARIANT_ADD(order, row14_17_more) { F_PAYLOAD | F_LOCAL_MORE, EFAULT };
-FIXTURE_VARIANT_ADD(order, row14_17_atomic) { F_PAYLOAD | F_ATOMIC_REMOTE, EFAULT };
-FIXTURE_VARIANT_ADD(order, row17_dest) { F_DEST, EINVAL };
-FIXTURE_VARIANT_ADD(order, row17_twice) { F_DEST | F_TWICE, EINVAL };
-FIXTURE_VARIANT_ADD(order, row17_more) { F_LOCAL_MORE, EINVAL };
-FIXTURE_VARIANT_ADD(order, row17_atomic) { F_ATOMIC, EFAULT };
-FIXTURE_VARIANT_ADD(order, row17_atomic_remote) { F_ATOMIC_REMOTE, EINVAL };
+/* On each transport, and in each family. */
+#define ORDER_VARIANTS(row, broken, first)							\
+	FIXTURE_VARIANT_ADD(order, row) { BED_LOOP4, .faults = broken, .error = first };	\
+	FIXTURE_VARIANT_ADD(order, row##_rxe6) { BED_RXE6, .faults = broken, .error = first }
+
+ORDER_VARIANTS(row1, F_FLAG, EOPNOTSUPP);
+ORDER_VARIANTS(row1_2, F_FLAG | F_NAME, EOPNOTSUPP);
+ORDER_VARIANTS(row1_3, F_FLAG | F_UNBOUND, EOPNOTSUPP);
+ORDER_VARIANTS(row1_7, F_FLAG | F_OVER_1M, EOPNOTSUPP);
+ORDER_VARIANTS(row2, F_NAME, EINVAL);
+ORDER_VARIANTS(row2_3, F_NAME | F_UNBOUND, EINVAL);
+ORDER_VARIANTS(row2_7, F_NAME | F_OVER_1M, EINVAL);
+ORDER_VARIANTS(row3_unbound, F_UNBOUND, ENOTCONN);
+ORDER_VARIANTS(row3_no_peer, F_NO_PEER, ENOTCONN);
+ORDER_VARIANTS(row3_6, F_UNBOUND | F_MALFORMED, ENOTCONN);
+ORDER_VARIANTS(row3_7, F_NO_PEER | F_OVER_1M, ENOTCONN);
+ORDER_VARIANTS(row4, F_FAMILY, EOPNOTSUPP);
+ORDER_VARIANTS(row4_6, F_FAMILY | F_MALFORMED, EOPNOTSUPP);
+ORDER_VARIANTS(row4_7, F_FAMILY | F_OVER_1M, EOPNOTSUPP);
+ORDER_VARIANTS(row6, F_MALFORMED, EINVAL);
+ORDER_VARIANTS(row6_short_args, F_SHORT_ARGS, EINVAL);
+ORDER_VARIANTS(row6_7, F_MALFORMED | F_OVER_1M, EINVAL);
+ORDER_VARIANTS(row6_7_short, F_SHORT_ARGS | F_OVER_1M, EINVAL);
+ORDER_VARIANTS(row6_8_short, F_SHORT_ARGS | F_OVER_SNDBUF, EINVAL);
+ORDER_VARIANTS(row6_9, F_MALFORMED | F_ZEROCOPY, EINVAL);
+ORDER_VARIANTS(row6_9_short, F_SHORT_ARGS | F_ZEROCOPY, EINVAL);
+ORDER_VARIANTS(row6_14, F_MALFORMED | F_PAYLOAD, EINVAL);
+ORDER_VARIANTS(row7, F_OVER_1M, EMSGSIZE);
+ORDER_VARIANTS(row7_remote, F_REMOTE_1M, EMSGSIZE);
+ORDER_VARIANTS(row7_9, F_REMOTE_1M | F_ZEROCOPY, EMSGSIZE);
+ORDER_VARIANTS(row7_10, F_REMOTE_1M | F_LOCAL_HOLE, EMSGSIZE);
+ORDER_VARIANTS(row7_11, F_REMOTE_1M | F_UNKNOWN_FIRST, EMSGSIZE);
+ORDER_VARIANTS(row7_13, F_REMOTE_1M | F_MIXED, EMSGSIZE);
+ORDER_VARIANTS(row7_14, F_OVER_1M | F_PAYLOAD, EMSGSIZE);
+ORDER_VARIANTS(row8, F_OVER_SNDBUF, EMSGSIZE);
+ORDER_VARIANTS(row8_9, F_OVER_SNDBUF | F_ZEROCOPY, EMSGSIZE);
+ORDER_VARIANTS(row8_10, F_OVER_SNDBUF | F_NO_LOCAL, EMSGSIZE);
+ORDER_VARIANTS(row8_11, F_OVER_SNDBUF | F_UNKNOWN, EMSGSIZE);
+ORDER_VARIANTS(row8_14, F_OVER_SNDBUF | F_PAYLOAD, EMSGSIZE);
+ORDER_VARIANTS(row9, F_ZEROCOPY, EOPNOTSUPP);
+ORDER_VARIANTS(row9_10_none, F_ZEROCOPY | F_NO_LOCAL, EOPNOTSUPP);
+ORDER_VARIANTS(row9_10_hole, F_ZEROCOPY | F_LOCAL_HOLE, EOPNOTSUPP);
+ORDER_VARIANTS(row9_11, F_ZEROCOPY | F_UNKNOWN, EOPNOTSUPP);
+ORDER_VARIANTS(row9_13, F_ZEROCOPY | F_MIXED, EOPNOTSUPP);
+ORDER_VARIANTS(row9_14, F_ZEROCOPY | F_PAYLOAD, EOPNOTSUPP);
+ORDER_VARIANTS(row9_17, F_ZEROCOPY | F_DEST, EOPNOTSUPP);
+ORDER_VARIANTS(row10_none, F_NO_LOCAL, EINVAL);
+ORDER_VARIANTS(row10_many, F_MANY_LOCAL, EMSGSIZE);
+ORDER_VARIANTS(row10_hole, F_LOCAL_HOLE, EFAULT);
+ORDER_VARIANTS(row10_11_many, F_MANY_LOCAL | F_UNKNOWN_FIRST, EMSGSIZE);
+ORDER_VARIANTS(row10_11_hole, F_LOCAL_HOLE | F_UNKNOWN_FIRST, EFAULT);
+ORDER_VARIANTS(row10_11_hole_in_front, F_LOCAL_HOLE | F_UNKNOWN, EFAULT);
+ORDER_VARIANTS(row10_12, F_LOCAL_HOLE | F_ZEROCOPY_FLAG, EFAULT);
+ORDER_VARIANTS(row10_13_many, F_MANY_LOCAL | F_MIXED, EMSGSIZE);
+ORDER_VARIANTS(row10_13_hole, F_LOCAL_HOLE | F_MIXED, EFAULT);
+ORDER_VARIANTS(row10_14, F_NO_LOCAL | F_PAYLOAD, EINVAL);
+ORDER_VARIANTS(row10_17, F_MANY_LOCAL | F_LOCAL_MORE, EMSGSIZE);
+ORDER_VARIANTS(row10_17_atomic, F_NO_LOCAL | F_ATOMIC, EINVAL);
+ORDER_VARIANTS(row11, F_UNKNOWN, EINVAL);
+ORDER_VARIANTS(row11_14, F_UNKNOWN | F_PAYLOAD, EINVAL);
+ORDER_VARIANTS(row11_17, F_UNKNOWN | F_ATOMIC, EINVAL);
+ORDER_VARIANTS(row12, F_ZEROCOPY_FLAG, EINVAL);
+ORDER_VARIANTS(row12_14, F_ZEROCOPY_FLAG | F_PAYLOAD, EINVAL);
+ORDER_VARIANTS(row12_17, F_ZEROCOPY_FLAG | F_ATOMIC, EINVAL);
+ORDER_VARIANTS(row13, F_MIXED, EINVAL);
+ORDER_VARIANTS(row13_14, F_MIXED | F_PAYLOAD, EINVAL);
+ORDER_VARIANTS(row14, F_PAYLOAD, EFAULT);
+ORDER_VARIANTS(row14_17_dest, F_PAYLOAD | F_DEST, EFAULT);
+ORDER_VARIANTS(row14_17_twice, F_PAYLOAD | F_DEST | F_TWICE, EFAULT);
+ORDER_VARIANTS(row14_17_more, F_PAYLOAD | F_LOCAL_MORE, EFAULT);
+ORDER_VARIANTS(row14_17_atomic, F_PAYLOAD | F_ATOMIC_REMOTE, EFAULT);
+ORDER_VARIANTS(row17_dest, F_DEST, EINVAL);
+ORDER_VARIANTS(row17_twice, F_DEST | F_TWICE, EINVAL);
+ORDER_VARIANTS(row17_more, F_LOCAL_MORE, EINVAL);
+ORDER_VARIANTS(row17_atomic, F_ATOMIC, EFAULT);
+ORDER_VARIANTS(row17_atomic_remote, F_ATOMIC_REMOTE, EINVAL);
 
 FIXTURE_SETUP(order)
 {
-	union rds_addr a = addr_make("127.0.0.1", 0);
+	union rds_addr a;
 
+	bed_need(_metadata, variant->bed, &a, &self->peer);
+	self->peer = addr_with_port(&self->peer, 7000);
 	self->hole = unmapped_page(_metadata);
 	self->fd = variant->faults & F_UNBOUND ? rds_socket() : open_bound(_metadata, &a);
 	ASSERT_GE(self->fd, 0);
@@ -129,14 +138,16 @@ FIXTURE_TEARDOWN(order)
 	close(self->fd);
 }
 
-static void order_name(struct rds_msg_out *m, int faults)
+static void order_name(struct rds_msg_out *m, const union rds_addr *peer, int faults)
 {
+	bool v4 = peer->sa.sa_family == AF_INET;
+
 	if (faults & F_FAMILY)
-		m->to = addr_make("::1", 7000);
+		m->to = addr_make(v4 ? "::1" : "127.0.0.1", 7000);
 	else if (faults & F_NAME)
-		m->to = addr_make("0.0.0.0", 7000);
+		m->to = addr_make(v4 ? "0.0.0.0" : "::", 7000);
 	else
-		m->to = addr_make("127.0.0.1", 7000);
+		m->to = *peer;
 	m->hdr.msg_name = faults & F_NO_PEER ? NULL : &m->to;
 	m->hdr.msg_namelen = faults & F_NO_PEER ? 0 : addr_len(&m->to);
 }
@@ -207,7 +218,7 @@ TEST_F(order, abi5_checks_in_order)
 	struct rds_msg_out *m = &self->m;
 
 	msg_init(m, NULL, "", 1);
-	order_name(m, variant->faults);
+	order_name(m, &self->peer, variant->faults);
 	order_control(m, self->hole, variant->faults);
 	if (variant->faults & (F_OVER_1M | F_OVER_SNDBUF | F_PAYLOAD)) {
 		m->iov.iov_base = mmap(NULL, RDS_MAX_MSG + 1, PROT_READ,
@@ -221,81 +232,6 @@ TEST_F(order, abi5_checks_in_order)
 	if (variant->faults & F_PAYLOAD)
 		m->iov.iov_base = self->hole;
 	EXPECT_EQ(-variant->error, msg_send(self->fd, m, flags));
-}
-
-/* --- row 1: each refused flag --- */
-
-FIXTURE(flag) {};
-FIXTURE_VARIANT(flag) { int flag; };
-FIXTURE_VARIANT_ADD(flag, oob) { MSG_OOB };
-FIXTURE_VARIANT_ADD(flag, confirm) { MSG_CONFIRM };
-FIXTURE_VARIANT_ADD(flag, dontroute) { MSG_DONTROUTE };
-FIXTURE_VARIANT_ADD(flag, fastopen) { MSG_FASTOPEN };
-FIXTURE_SETUP(flag) {}
-FIXTURE_TEARDOWN(flag) {}
-
-TEST_F(flag, abi5_1_refused)
-{
-	union rds_addr a = addr_make("127.0.0.1", 0);
-	int fd = open_bound(_metadata, &a);
-
-	EXPECT_EQ(-EOPNOTSUPP, rds_send(fd, &a, "x", 1, variant->flag));
-}
-
-/* --- row 2: each bad name --- */
-
-FIXTURE(name) {};
-FIXTURE_VARIANT(name) {
-	const char	*addr;
-	int		len;	/* 0: the natural one */
-	int		family;	/* 0: that of @addr */
-};
-FIXTURE_VARIANT_ADD(name, len_1) { "127.0.0.1", .len = 1 };
-FIXTURE_VARIANT_ADD(name, len_15) { "127.0.0.1", .len = 15 };
-FIXTURE_VARIANT_ADD(name, len_27_in6) { "::1", .len = 27 };
-FIXTURE_VARIANT_ADD(name, af_unix) { "127.0.0.1", .family = AF_UNIX };
-FIXTURE_VARIANT_ADD(name, af_rds) { "127.0.0.1", .family = AF_RDS };
-FIXTURE_VARIANT_ADD(name, any) { "0.0.0.0" };
-FIXTURE_VARIANT_ADD(name, broadcast) { "255.255.255.255" };
-FIXTURE_VARIANT_ADD(name, multicast) { "224.0.0.1" };
-FIXTURE_VARIANT_ADD(name, any6) { "::" };
-FIXTURE_VARIANT_ADD(name, multicast6) { "ff02::1" };
-FIXTURE_VARIANT_ADD(name, mapped_any) { "::ffff:0.0.0.0" };
-FIXTURE_VARIANT_ADD(name, mapped_multicast) { "::ffff:224.0.0.1" };
-FIXTURE_VARIANT_ADD(name, mapped_broadcast) { "::ffff:255.255.255.255" };
-FIXTURE_VARIANT_ADD(name, link_local_no_scope) { "fe80::1" };
-FIXTURE_SETUP(name) {}
-FIXTURE_TEARDOWN(name) {}
-
-TEST_F(name, abi5_2_refused)
-{
-	union rds_addr a = addr_make("127.0.0.1", 0), to = addr_make(variant->addr, 7000);
-	int fd = open_bound(_metadata, &a);
-	struct rds_msg_out m;
-
-	msg_init(&m, &to, "x", 1);
-	if (variant->len)
-		m.hdr.msg_namelen = variant->len;
-	if (variant->family)
-		m.to.sa.sa_family = variant->family;
-	EXPECT_EQ(-EINVAL, msg_send(fd, &m, 0));
-}
-
-TEST(abi5_4_mixed_families)
-{
-	union rds_addr a4 = addr_make("127.0.0.1", 0), a6 = addr_make("::1", 0);
-	union rds_addr mapped = addr_make("::ffff:127.0.0.1", 0);
-	int fd4 = open_bound(_metadata, &a4), fd6 = open_bound(_metadata, &a6);
-	char c = 0;
-
-	EXPECT_EQ(-EOPNOTSUPP, rds_send(fd4, &a6, "x", 1, 0));
-	EXPECT_EQ(-EOPNOTSUPP, rds_send(fd6, &a4, "x", 1, 0));
-	/* v4-mapped is IPv4 */
-	mapped = addr_with_port(&mapped, addr_port(&a4));
-	EXPECT_EQ(-EOPNOTSUPP, rds_send(fd6, &mapped, "x", 1, 0));
-	EXPECT_EQ(1, rds_send(fd4, &mapped, "m", 1, 0));
-	EXPECT_EQ(1, rds_recv_wait(fd4, &c, 1, NULL));
-	EXPECT_EQ('m', c);
 }
 
 /* --- what is delivered --- */
@@ -385,7 +321,7 @@ TEST_F(pair, abi5_8_exactly_sndbuf)
 	EXPECT_EQ(20000, rds_recv_wait(self->p.rx, buf, sizeof(buf), NULL));
 }
 
-TEST_F_TIMEOUT(pair, abi5_7_exactly_1M, RDS_SLOW_TEST)
+TEST_F_TIMEOUT(pair, abi5_7_abi16_exactly_1M, RDS_SLOW_TEST)
 {
 	char *out = map_guarded(_metadata, RDS_MAX_MSG + 1), *in = map_guarded(_metadata, RDS_MAX_MSG);
 
@@ -458,6 +394,116 @@ TEST_F_TIMEOUT(pair, abi7_fifo_per_sender, RDS_SLOW_TEST)
 	}
 }
 
+/* --- rows 1, 2: each refused flag, each bad name --- */
+
+TEST_F(pair, abi5_1_refused)
+{
+	static const int flags[] = { MSG_OOB, MSG_CONFIRM, MSG_DONTROUTE, MSG_FASTOPEN };
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(flags); i++)
+		EXPECT_EQ(-EOPNOTSUPP, rds_send(self->p.tx, &self->p.rx_addr, "x", 1, flags[i])) {
+			TH_LOG("flag %#x", flags[i]);
+		}
+}
+
+static const struct bad_name {
+	const char	*addr;
+	int		len;	/* 0: the natural one */
+	int		family;	/* 0: that of @addr */
+} bad_names[] = {
+	{ "127.0.0.1", .len = 1 },
+	{ "127.0.0.1", .len = 15 },
+	{ "::1", .len = 27 },
+	{ "127.0.0.1", .family = AF_UNIX },
+	{ "127.0.0.1", .family = AF_RDS },
+	{ "0.0.0.0" },
+	{ "255.255.255.255" },
+	{ "224.0.0.1" },
+	{ "::" },
+	{ "ff02::1" },
+	{ "::ffff:0.0.0.0" },
+	{ "::ffff:224.0.0.1" },
+	{ "::ffff:255.255.255.255" },
+	{ "fe80::1" },	/* link-local, without a scope */
+};
+
+TEST_F(pair, abi2_abi5_2_refused)
+{
+	const struct bad_name *bad;
+	struct rds_msg_out m;
+	union rds_addr to;
+
+	for (bad = bad_names; bad < bad_names + ARRAY_SIZE(bad_names); bad++) {
+		to = addr_make(bad->addr, 7000);
+		msg_init(&m, &to, "x", 1);
+		if (bad->len)
+			m.hdr.msg_namelen = bad->len;
+		if (bad->family)
+			m.to.sa.sa_family = bad->family;
+		EXPECT_EQ(-EINVAL, msg_send(self->p.tx, &m, 0)) {
+			TH_LOG("%s, length %d, family %d", bad->addr, bad->len, bad->family);
+		}
+	}
+}
+
+/* --- row 4: sockets of both families on one transport --- */
+
+FIXTURE(families) {
+	struct rds_pair	v4;
+	struct rds_pair	v6;
+};
+FIXTURE_VARIANT(families) {
+	enum rds_bed	v4;
+	enum rds_bed	v6;
+};
+FIXTURE_VARIANT_ADD(families, loop) { BED_LOOP4, BED_LOOP6 };
+FIXTURE_VARIANT_ADD(families, rxe) { BED_RXE, BED_RXE6 };
+
+FIXTURE_SETUP(families)
+{
+	pair_open(_metadata, &self->v4, variant->v4);
+	pair_open(_metadata, &self->v6, variant->v6);
+}
+
+FIXTURE_TEARDOWN(families)
+{
+	pair_close(&self->v4);
+	pair_close(&self->v6);
+}
+
+TEST_F(families, abi5_4_mixed_families)
+{
+	char text[INET_ADDRSTRLEN], name[64], c = 0;
+	union rds_addr mapped;
+
+	EXPECT_EQ(-EOPNOTSUPP, rds_send(self->v4.tx, &self->v6.rx_addr, "x", 1, 0));
+	EXPECT_EQ(-EOPNOTSUPP, rds_send(self->v6.tx, &self->v4.rx_addr, "x", 1, 0));
+	/* v4-mapped is IPv4 */
+	inet_ntop(AF_INET, &self->v4.rx_addr.in.sin_addr, text, sizeof(text));
+	snprintf(name, sizeof(name), "::ffff:%s", text);
+	mapped = addr_make(name, addr_port(&self->v4.rx_addr));
+	EXPECT_EQ(-EOPNOTSUPP, rds_send(self->v6.tx, &mapped, "x", 1, 0));
+	EXPECT_EQ(1, rds_send(self->v4.tx, &mapped, "m", 1, 0));
+	EXPECT_EQ(1, rds_recv_wait(self->v4.rx, &c, 1, NULL));
+	EXPECT_EQ('m', c);
+}
+
+/* connect() takes a peer of the other family, and sending to it is refused; mainline looks at names alone. */
+TEST_F(families, abi4_abi5_4_better_connected_to_the_other_family)
+{
+	char c = 0;
+
+	EXPECT_EQ(0, rds_connect(self->v4.tx, &self->v6.rx_addr));
+	EXPECT_EQ(-EOPNOTSUPP, rds_send(self->v4.tx, NULL, "x", 1, 0));
+	EXPECT_EQ(0, rds_connect(self->v6.tx, &self->v4.rx_addr));
+	EXPECT_EQ(-EOPNOTSUPP, rds_send(self->v6.tx, NULL, "x", 1, 0));
+	EXPECT_EQ(0, rds_connect(self->v4.tx, &self->v4.rx_addr));
+	EXPECT_EQ(1, rds_send(self->v4.tx, NULL, "4", 1, 0));
+	EXPECT_EQ(1, rds_recv_wait(self->v4.rx, &c, 1, NULL));
+	EXPECT_EQ('4', c);
+}
+
 /* --- rows 21, 22: no room.  A peer that does not exist keeps what is sent to it. --- */
 
 #define ROOM	10000
@@ -523,7 +569,7 @@ TEST_F(dead_peer, D31a_sndbuf_full_clears_pollout)
 	EXPECT_EQ(0, ready(self->fd, POLLOUT | POLLWRNORM, 0));
 }
 
-TEST_F(dead_peer, abi5_22_sndtimeo)
+TEST_F(dead_peer, abi5_22_abi10_sndtimeo)
 {
 	int64_t start = now_ms();
 
@@ -552,7 +598,7 @@ static void *send_blocking(void *arg)
 }
 
 /* Told as sent, though nothing can be transmitted: the length, until there is no room. */
-TEST_F(dead_peer, D05_queued_is_success)
+TEST_F(dead_peer, abi5_20_D05_queued_is_success)
 {
 	int i;
 

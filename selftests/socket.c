@@ -52,7 +52,7 @@ static int create_as_nobody(void *arg)
 	return rds_socket() < 0 ? errno : 0;
 }
 
-TEST(abi1_no_capability_needed)
+TEST(abi1_abi16_no_capability_needed)
 {
 	bool own_ns = false;
 
@@ -250,7 +250,7 @@ TEST_F(plain, abi1_better_sendmmsg)
 TEST_F(plain, abi1_read_and_recvmmsg)
 {
 	struct mmsghdr msgs[2];
-	struct iovec iov[2];
+	struct iovec iov[2] = {};
 	char buf[2][8];
 	int i, got;
 
@@ -260,6 +260,12 @@ TEST_F(plain, abi1_read_and_recvmmsg)
 	EXPECT_EQ(0, read(self->p.rx, buf[0], 0));
 	EXPECT_EQ(3, read(self->p.rx, buf[0], sizeof(buf[0])));
 	EXPECT_EQ(0, memcmp(buf[0], "one", 3));
+	ASSERT_EQ(3, rds_send(self->p.tx, NULL, "abc", 3, 0));
+	iov[0] = (struct iovec){ buf[0], 1 };
+	iov[1] = (struct iovec){ buf[1], sizeof(buf[1]) };
+	EXPECT_EQ(3, readv(self->p.rx, iov, 2));
+	EXPECT_EQ('t', buf[0][0]);
+	EXPECT_EQ(0, memcmp(buf[1], "wo", 2));
 
 	memset(msgs, 0, sizeof(msgs));
 	for (i = 0; i < 2; i++) {
@@ -271,8 +277,8 @@ TEST_F(plain, abi1_read_and_recvmmsg)
 		i = recvmmsg(self->p.rx, msgs + got, 2 - got, MSG_WAITFORONE, NULL);
 		ASSERT_GT(i, 0);
 	}
-	EXPECT_EQ(0, memcmp(buf[0], "two", 3));
-	EXPECT_EQ(0, memcmp(buf[1], "tri", 3));
+	EXPECT_EQ(0, memcmp(buf[0], "tri", 3));
+	EXPECT_EQ(0, memcmp(buf[1], "abc", 3));
 }
 
 TEST_HARNESS_MAIN

@@ -317,7 +317,7 @@ static void put_in_the_way(struct kunit *test, struct rds_sock *rs, struct rds_c
 	}
 }
 
-static void sendmsg_refused_late(struct kunit *test)
+static void sendmsg_abi5_19_refused_late(struct kunit *test)
 {
 	const struct late_row *row = test->param_value;
 	struct rds_sock *rs = fixture_socket(test, 1, PORT_A);
@@ -420,7 +420,7 @@ static struct kunit_case sendmsg_cases[] = {
 	KUNIT_CASE_PARAM(sendmsg_bad_control, control_gen_params),
 	KUNIT_CASE_PARAM(sendmsg_bad_atomic, atomic_gen_params),
 	KUNIT_CASE(sendmsg_map_with_something_bad),
-	KUNIT_CASE_PARAM(sendmsg_refused_late, late_gen_params),
+	KUNIT_CASE_PARAM(sendmsg_abi5_19_refused_late, late_gen_params),
 	KUNIT_CASE(sendmsg_bad_destination),
 	KUNIT_CASE(sendmsg_bad_payload),
 	KUNIT_CASE(sendmsg_good),

@@ -71,7 +71,7 @@ loads_no_more()
 	diff /tmp/before /tmp/after
 }
 
-check "D75 no module: no family" no_family
+check "abi1, D75: no module, no family" no_family
 check "the module is installed" install_module
 check "D75 no alias leads to it" no_alias
 check "D75 an installed module is not loaded by the family" no_family
