@@ -34,11 +34,20 @@ def programs():
     return found
 
 
-def exists(reference, tests):
-    if os.path.exists(os.path.join(TOP, "selftests", reference)) or os.path.exists(os.path.join(TOP, reference)):
-        return True
+def matching(reference, tests):
+    """The names of a program's tests that "program.pattern" stands for."""
     program, _, pattern = reference.partition(".")
-    return any(fnmatch.fnmatchcase(name, pattern) for name in tests.get(program, ()))
+    return [name for name in tests.get(program, ()) if fnmatch.fnmatchcase(name, pattern)]
+
+
+def path_of(reference):
+    """Of a script or folder that is named, None: it is none."""
+    paths = os.path.join(TOP, "selftests", reference), os.path.join(TOP, reference)
+    return next((path for path in paths if os.path.exists(path)), None)
+
+
+def exists(reference, tests):
+    return bool(path_of(reference) or matching(reference, tests))
 
 
 def references(cell):
