@@ -36,10 +36,16 @@ static const struct rhashtable_params rds_cong_params = {
 
 static struct rds_cong_map *rds_cong_map_alloc(struct rds_net *rn)
 {
-	struct rds_cong_map *map = kzalloc(sizeof(*map), GFP_KERNEL);
+	struct rds_cong_map *map = kzalloc(sizeof(*map), GFP_KERNEL_ACCOUNT);
 
 	if (!map)
 		return NULL;
+	/* on their own they fill an object of a size that there is */
+	map->bits = kzalloc(RDS_CONG_MAP_LEN, GFP_KERNEL_ACCOUNT);
+	if (!map->bits) {
+		kfree(map);
+		return NULL;
+	}
 	kref_init(&map->ref);
 	map->rn = rn;
 	init_waitqueue_head(&map->wait);
@@ -49,13 +55,20 @@ static struct rds_cong_map *rds_cong_map_alloc(struct rds_net *rn)
 	return map;
 }
 
+/* The table's readers look at the address, without a reference. */
+static void rds_cong_map_free(struct rds_cong_map *map)
+{
+	kfree(map->bits);
+	kfree_rcu(map, rcu);
+}
+
 static void rds_cong_map_release(struct kref *ref)
 {
 	struct rds_cong_map *map = container_of(ref, struct rds_cong_map, ref);
 
 	if (map->hashed)
 		rhashtable_remove_fast(&map->rn->maps, &map->node, rds_cong_params);
-	kfree_rcu(map, rcu);
+	rds_cong_map_free(map);
 }
 
 void rds_cong_map_put(struct rds_cong_map *map)
@@ -99,7 +112,7 @@ struct rds_cong_map *rds_cong_map_local(struct rds_net *rn, const struct in6_add
 			new->hashed = true;
 			return new;
 		}
-		kfree(new);
+		rds_cong_map_free(new);
 		if (err != -EEXIST)
 			return ERR_PTR(-ENOMEM);
 		/* somebody else's, or one whose last reference is just being dropped */
@@ -323,10 +336,13 @@ void rds_cong_monitor(struct rds_sock *rs, bool on)
 	LIST_HEAD(gone);
 
 	spin_lock_bh(&rs->rn->lock);
+	if (rs->cong_monitor == on)
+		goto unlock;
 	rs->cong_monitor = on;
 	WRITE_ONCE(rs->cong_freed, 0);
 	WRITE_ONCE(rs->cong_news, false);
 	rds_cong_take_all(rs, &gone);
+unlock:
 	spin_unlock_bh(&rs->rn->lock);
 	rds_cong_free_refusals(&gone);
 }
@@ -348,6 +364,8 @@ static void rds_cong_untake_freed(struct rds_sock *rs, u64 freed)
 	if (rs->cong_monitor)
 		WRITE_ONCE(rs->cong_freed, rs->cong_freed | freed);
 	spin_unlock_bh(&rs->rn->lock);
+	/* other readers have found nothing meanwhile */
+	rs->sk.sk_data_ready(&rs->sk);
 }
 
 int rds_cong_recv(struct rds_sock *rs, struct msghdr *msg)

@@ -30,7 +30,7 @@ struct rds_cong_map {
 	struct list_head	refusals;	/* struct rds_cong_refusal, under rn->lock */
 	spinlock_t		lock;		/* conns, writes to bits */
 	struct list_head	conns;
-	u8			bits[RDS_CONG_MAP_LEN];
+	u8			*bits;		/* RDS_CONG_MAP_LEN bytes */
 };
 
 /* The map of local address @addr, made if need be; a reference.  Sleeps.  ERR_PTR(-ENOMEM). */

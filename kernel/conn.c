@@ -427,7 +427,7 @@ int rds_conn_init(void)
 {
 	atomic_set(&rds_conn_generations, get_random_u32());
 	rds_conn_cache = kmem_cache_create("rds_sockets_conn", sizeof(struct rds_conn), 0,
-					   SLAB_HWCACHE_ALIGN, NULL);
+					   SLAB_HWCACHE_ALIGN | SLAB_ACCOUNT, NULL);
 	return rds_conn_cache ? 0 : -ENOMEM;
 }
 

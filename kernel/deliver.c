@@ -34,6 +34,7 @@ static bool rds_deliver_to(struct rds_sock *rs, struct rds_inc *inc)
 	taken = !rs->released;
 	if (taken) {
 		trace_rds_recv_queued(rs->rn, inc, 0);
+		inc->place = rs->next_place++;
 		list_add_tail(&inc->item, &rs->received);
 		rs->rcv_bytes += inc->len;
 		rs->rcv_mem += rds_inc_mem(inc);

@@ -22,6 +22,7 @@ enum rds_rx_stamp {
 struct rds_inc {
 	struct kref		ref;		/* queue, reader */
 	struct list_head	item;		/* rs->received, under rs->rcv_lock */
+	u64			place;		/* in that queue; grows */
 	struct in6_addr		saddr;
 	struct in6_addr		daddr;
 	u32			scope;

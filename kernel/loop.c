@@ -40,7 +40,7 @@ static struct rds_domain *rds_loop_domain_get(struct rds_net *rn, const struct i
 
 static struct rds_ep *rds_loop_connect(struct rds_path *path)
 {
-	struct rds_ep *ep = kzalloc(sizeof(*ep), GFP_KERNEL);
+	struct rds_ep *ep = kzalloc(sizeof(*ep), GFP_KERNEL_ACCOUNT);
 
 	if (!ep)
 		return ERR_PTR(-ENOMEM);

@@ -43,6 +43,7 @@ void rds_notify_queue(struct rds_sock *rs, struct rds_notify *n)
 	spin_lock_bh(&rs->rcv_lock);
 	released = rs->released;
 	if (!released) {
+		n->place = rs->next_place++;
 		list_add_tail(&n->item, &rs->notifies);
 		WRITE_ONCE(rs->nr_notifies, rs->nr_notifies + 1);
 	}
@@ -67,12 +68,20 @@ static struct rds_notify *rds_notify_take(struct rds_sock *rs)
 	return n;
 }
 
+/* Back to where it was.  Other readers have found nothing meanwhile. */
 static void rds_notify_untake(struct rds_sock *rs, struct rds_notify *n)
 {
+	struct rds_notify *next;
+
 	spin_lock_bh(&rs->rcv_lock);
-	list_add(&n->item, &rs->notifies);
+	list_for_each_entry(next, &rs->notifies, item) {
+		if (next->place > n->place)
+			break;
+	}
+	list_add_tail(&n->item, &next->item);
 	WRITE_ONCE(rs->nr_notifies, rs->nr_notifies + 1);
 	spin_unlock_bh(&rs->rcv_lock);
+	rs->sk.sk_data_ready(&rs->sk);
 }
 
 bool rds_cmsg_fits(const struct msghdr *msg, size_t len)
@@ -96,13 +105,16 @@ int rds_notify_recv(struct rds_sock *rs, struct msghdr *msg)
 	int count = 0;
 	int err;
 
-	while ((n = rds_notify_take(rs))) {
+	for (;;) {
+		/* taken and put back, it could not be found by a reader who has room */
 		if (!rds_cmsg_fits(msg, rds_notify_size(msg))) {
-			rds_notify_untake(rs, n);
-			if (!count)
+			if (!count && READ_ONCE(rs->nr_notifies))
 				msg->msg_flags |= MSG_CTRUNC;
 			break;
 		}
+		n = rds_notify_take(rs);
+		if (!n)
+			break;
 		err = rds_notify_put(msg, n);
 		if (err) {
 			rds_notify_untake(rs, n);

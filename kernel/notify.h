@@ -11,6 +11,7 @@ struct rds_sock;
 
 struct rds_notify {
 	struct list_head	item;		/* rs->notifies, under rs->rcv_lock */
+	u64			place;		/* in that queue; grows */
 	u64			token;
 	int			status;
 	bool			failures_only;	/* RDS_RECVERR: tell of failures, all as DROPPED */

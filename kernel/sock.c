@@ -87,9 +87,16 @@ struct rds_inc *rds_sock_take(struct rds_sock *rs, bool peek)
 
 void rds_sock_untake(struct rds_sock *rs, struct rds_inc *inc)
 {
+	struct rds_inc *next;
+
 	spin_lock_bh(&rs->rcv_lock);
-	list_add(&inc->item, &rs->received);
+	list_for_each_entry(next, &rs->received, item) {
+		if (next->place > inc->place)
+			break;
+	}
+	list_add_tail(&inc->item, &next->item);
 	spin_unlock_bh(&rs->rcv_lock);
+	rs->sk.sk_data_ready(&rs->sk);
 }
 
 void rds_sock_consumed(struct rds_sock *rs, struct rds_inc *inc)
@@ -111,7 +118,8 @@ u32 rds_sock_queued_behind(struct rds_sock *rs, const struct rds_inc *inc)
 	u32 bytes;
 
 	spin_lock_bh(&rs->rcv_lock);
-	bytes = rs->rcv_bytes - inc->len;
+	/* one that was only looked at may have been read by somebody else */
+	bytes = rs->rcv_bytes - min(rs->rcv_bytes, inc->len);
 	spin_unlock_bh(&rs->rcv_lock);
 	return bytes;
 }

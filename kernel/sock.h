@@ -52,6 +52,7 @@ struct rds_sock {
 	struct list_head	received;
 	struct list_head	notifies;
 	u32			nr_notifies;
+	u64			next_place;	/* in either queue */
 	u32			rcv_bytes;	/* of payload received and not read */
 	size_t			rcv_mem;	/* the memory that it takes */
 	bool			congested;	/* our port's bit is set */
@@ -130,8 +131,8 @@ enum rds_snd_share {
 };
 
 /* The oldest received message: taken off with its reference, or with @peek left there and another
- * reference.  NULL: none.  One taken off is either put back in front, or consumed: then its
- * bytes are given back and the port may stop being congested.
+ * reference.  NULL: none.  One taken off is either put back where it was, and other readers are woken, who have
+ * found nothing meanwhile; or it is consumed: then its bytes are given back and the port may stop being congested.
  */
 struct rds_inc *rds_sock_take(struct rds_sock *rs, bool peek);
 void rds_sock_untake(struct rds_sock *rs, struct rds_inc *inc);
