@@ -150,7 +150,7 @@ static void rds_info_rdma4(struct rds_info_rdma_connection *c,
 
 static void rds_info_rdma_conn(struct rds_conn *conn, void *arg)
 {
-	struct rds6_info_rdma_connection record = {};
+	struct rds6_info_rdma_connection record;
 	struct rds_path *path = &conn->path;
 	struct rds_info *info = arg;
 	void *to;
@@ -160,6 +160,7 @@ static void rds_info_rdma_conn(struct rds_conn *conn, void *arg)
 	to = rds_info_next(info);
 	if (!to)
 		return;
+	memset(&record, 0, sizeof(record));	/* its padding goes to user space, too */
 	record.src_addr = conn->key.laddr;
 	record.dst_addr = conn->key.faddr;
 	record.tos = conn->key.tos;

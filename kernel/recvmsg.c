@@ -2,6 +2,7 @@
 /* recvmsg(): notifications first, then messages; one kind a call. */
 #include "sock.h"
 
+#include <linux/compat.h>
 #include "addr.h"
 #include "cong.h"
 #include "inc.h"
@@ -36,6 +37,33 @@ static int rds_recv_put_timestamp(struct sock *sk, struct msghdr *msg, const str
 	}
 }
 
+#ifdef CONFIG_COMPAT
+/* What a 32-bit program takes for a struct rds_cmsg_rx_trace: on some machines the times begin earlier. */
+struct rds_rx_trace_compat {
+	u8		rx_traces;
+	u8		rx_trace_pos[RDS_MSG_RX_DGRAM_TRACE_MAX];
+	compat_u64	rx_trace[RDS_MSG_RX_DGRAM_TRACE_MAX];
+};
+
+static int rds_recv_put_trace(struct msghdr *msg, struct rds_cmsg_rx_trace *trace)
+{
+	struct rds_rx_trace_compat compat;
+
+	if (!(msg->msg_flags & MSG_CMSG_COMPAT))
+		return put_cmsg(msg, SOL_RDS, RDS_CMSG_RXPATH_LATENCY, sizeof(*trace), trace);
+	memset(&compat, 0, sizeof(compat));
+	compat.rx_traces = trace->rx_traces;
+	memcpy(compat.rx_trace_pos, trace->rx_trace_pos, sizeof(compat.rx_trace_pos));
+	memcpy(compat.rx_trace, trace->rx_trace, sizeof(compat.rx_trace));
+	return put_cmsg(msg, SOL_RDS, RDS_CMSG_RXPATH_LATENCY, sizeof(compat), &compat);
+}
+#else
+static int rds_recv_put_trace(struct msghdr *msg, struct rds_cmsg_rx_trace *trace)
+{
+	return put_cmsg(msg, SOL_RDS, RDS_CMSG_RXPATH_LATENCY, sizeof(*trace), trace);
+}
+#endif
+
 /* Position i of the option is the time from stamp i to the next one; the last one is now. */
 static int rds_recv_put_latency(struct rds_sock *rs, struct msghdr *msg, const struct rds_inc *inc)
 {
@@ -54,7 +82,7 @@ static int rds_recv_put_latency(struct rds_sock *rs, struct msghdr *msg, const s
 		trace.rx_trace_pos[i] = pos;
 		trace.rx_trace[i] = next - inc->rx_ns[pos];
 	}
-	return put_cmsg(msg, SOL_RDS, RDS_CMSG_RXPATH_LATENCY, sizeof(trace), &trace);
+	return rds_recv_put_trace(msg, &trace);
 }
 
 static int rds_recv_put_inq(struct rds_sock *rs, struct msghdr *msg, const struct rds_inc *inc)

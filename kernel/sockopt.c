@@ -167,6 +167,8 @@ static int rds_set_rx_latency(struct rds_sock *rs, sockptr_t optval, unsigned in
 		if (so.rx_trace_pos[i] >= RDS_MSG_RX_DGRAM_TRACE_MAX)
 			return -EFAULT;
 	}
+	/* nobody may find the number of one call with the positions of another */
+	memset(so.rx_trace_pos + so.rx_traces, 0, ARRAY_SIZE(so.rx_trace_pos) - so.rx_traces);
 	WRITE_ONCE(rs->rx_trace, so);
 	return 0;
 }

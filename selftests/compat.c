@@ -46,6 +46,14 @@ struct notify32 {
 	int32_t		status;
 } __attribute__((packed, aligned(4)));
 
+struct trace32 {
+	uint8_t		rx_traces;
+	uint8_t		rx_trace_pos[RDS_MSG_RX_DGRAM_TRACE_MAX];
+	uint64_t	rx_trace[RDS_MSG_RX_DGRAM_TRACE_MAX];
+} __attribute__((packed, aligned(4)));
+
+static_assert(sizeof(struct notify32) == 12 && sizeof(struct trace32) == 28);
+
 #define STEP32(len)	(((len) + 3) & ~3U)
 #define LEN32(len)	(sizeof(struct cmsghdr32) + (len))
 #define SPACE32(len)	STEP32(LEN32(len))
@@ -247,6 +255,30 @@ TEST_F(compat, D71_timestamp)
 	EXPECT_LT(stamp.usec, 1000000);
 	EXPECT_GE(stamp.sec, before.tv_sec);
 	EXPECT_LE(stamp.sec, after.tv_sec);
+}
+
+TEST_F(compat, D71_latency)
+{
+	struct rds_rx_trace_so so = { 3, { 2, 0, 1 } };
+	struct cmsghdr32 *cmsg = (void *)self->m->in.control;
+	int64_t began = now_ms();
+	struct trace32 trace;
+	unsigned int i;
+
+	ASSERT_EQ(0, set_opt(self->p.rx, SO_RDS_MSG_RXPATH_LATENCY, &so, sizeof(so)));
+	ASSERT_EQ(1, send32(self->p.tx, out32(self, &self->p.rx_addr, "l"), 0));
+	ASSERT_EQ(1, recv32(self, self->p.rx, SPACE32(sizeof(trace))));
+	EXPECT_EQ(0, self->m->in.hdr.flags & MSG_CTRUNC);
+	ASSERT_EQ(SPACE32(sizeof(trace)), self->m->in.hdr.controllen);
+	EXPECT_EQ(LEN32(sizeof(trace)), cmsg->len);
+	EXPECT_EQ(RDS_CMSG_RXPATH_LATENCY, cmsg->type);
+	memcpy(&trace, cmsg + 1, sizeof(trace));
+	EXPECT_EQ(3, trace.rx_traces);
+	EXPECT_EQ(0, memcmp(so.rx_trace_pos, trace.rx_trace_pos, sizeof(so.rx_trace_pos)));
+	/* times, not halves of two of them */
+	for (i = 0; i < 3; i++)
+		EXPECT_LE(trace.rx_trace[i], (now_ms() - began + 1) * 1000000);
+	EXPECT_LT(0, trace.rx_trace[0]);
 }
 
 /* --- control messages --- */
