@@ -52,7 +52,7 @@ struct trace32 {
 	uint64_t	rx_trace[RDS_MSG_RX_DGRAM_TRACE_MAX];
 } __attribute__((packed, aligned(4)));
 
-static_assert(sizeof(struct notify32) == 12 && sizeof(struct trace32) == 28);
+_Static_assert(sizeof(struct notify32) == 12 && sizeof(struct trace32) == 28, "as on i386");
 
 #define STEP32(len)	(((len) + 3) & ~3U)
 #define LEN32(len)	(sizeof(struct cmsghdr32) + (len))

@@ -236,7 +236,7 @@ struct flooder {
 	union rds_addr		from;
 	union rds_addr		to;
 	volatile bool		*stop;
-	unsigned int		sent;
+	volatile unsigned int	sent;
 	ssize_t			error;
 };
 
@@ -272,6 +272,17 @@ static void start_flood(struct __test_metadata *_metadata, FIXTURE_DATA(race) *s
 	}
 }
 
+/* Slow threads may not have had their turn. */
+static bool all_have_sent(const struct flooder *f)
+{
+	int i;
+
+	for (i = 0; i < FLOODERS; i++)
+		if (!f[i].sent)
+			return false;
+	return true;
+}
+
 static void stop_flood(struct __test_metadata *_metadata, struct flooder *f, pthread_t *thread,
 		       volatile bool *stop)
 {
@@ -293,12 +304,13 @@ TEST_F_TIMEOUT(race, D37_receiver_dies_under_flood, RDS_SLOW_TEST)
 	union rds_addr b = addr_with_port(&self->b, 0);
 	struct flooder f[FLOODERS];
 	pthread_t thread[FLOODERS];
+	int64_t end = now_ms() + RDS_WAIT_MS;
 	volatile bool stop = false;
 	int i, fd = open_bound(_metadata, &b);
 	char buf[64];
 
 	start_flood(_metadata, self, &b, f, thread, &stop);
-	for (i = 0; i < rds_rounds(300); i++) {
+	for (i = 0; i < rds_rounds(300) || (!all_have_sent(f) && now_ms() < end); i++) {
 		/* sometimes with, sometimes without unread messages */
 		if (i % 3)
 			rds_recv(fd, buf, sizeof(buf), MSG_DONTWAIT, NULL);
