@@ -122,8 +122,10 @@ void rds_ib_qp_destroy(struct rds_ib_ep *ep)
 
 	if (!ep->cm_id->qp)
 		return;
-	/* sends: all have completed when this returns */
-	ib_drain_qp(ep->qp);
+	/* Sends: all have completed when this returns.  Not ib_drain_qp(): newer kernels go on with the shared receive
+	 * queue and handle its completions here, beside the softirq that does so for all endpoints, in order.
+	 */
+	ib_drain_sq(ep->qp);
 	rds_ib_tx_drop(ep);
 	/* receives: no new completion when this returns, but some may wait to be handled */
 	rdma_destroy_qp(ep->cm_id);
