@@ -411,7 +411,7 @@ int rds_ib_accept(struct rds_ep *base)
 	u8 priv[RDS_CM_PRIV_LEN_V6];
 	int err;
 
-	if (READ_ONCE(base->reason) != RDS_DROP_NONE)
+	if (rds_ep_is_dropped(base))
 		return -ECONNABORTED;
 	rds_ib_set_options(ep->cm_id, rds_ib_ep_key(ep)->tos);
 	rds_ep_set_peer_generation(base, ep->peer_generation);

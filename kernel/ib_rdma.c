@@ -34,6 +34,9 @@ static int rds_ib_rw_build(struct rds_ib_ep *ep, struct rds_ib_op *op)
 
 	ret = rdma_rw_ctx_init(&op->ctx, ep->qp, ep->cm_id->port_num, sgt->sgl, sgt->orig_nents, 0,
 			       what->raddr, what->rkey, rds_ib_op_dir(what));
+	/* bounce buffers in short supply, as for an atomic: there may be some in a moment */
+	if (ret == -EIO)
+		return -EAGAIN;
 	if (ret < 0)
 		return ret;
 	/* the completion entry is set for each when it is taken into the ring */

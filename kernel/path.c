@@ -332,7 +332,7 @@ static void rds_path_close(struct rds_path *path, enum rds_drop_reason reason)
 	wait_event(path->xmit_idle, !READ_ONCE(path->xmit_busy));
 	if (ep->quiet && ep->peer_quiet)
 		rds_path_note_drop(path, RDS_DROP_IDLE, 0);	/* whoever of us is first */
-	else if (ep->reason != RDS_DROP_NONE)
+	else if (rds_ep_is_dropped(ep))
 		rds_path_note_drop(path, ep->reason, ep->err);
 	else
 		rds_path_note_drop(path, reason, 0);

@@ -155,6 +155,12 @@ void rds_ep_post(struct rds_ep *ep, unsigned int bit);
  */
 void rds_ep_drop(struct rds_ep *ep, enum rds_drop_reason reason, int err);
 
+/* Was it given up?  Whoever called rds_ep_drop() sees it at once, everybody else soon. */
+static inline bool rds_ep_is_dropped(const struct rds_ep *ep)
+{
+	return READ_ONCE(ep->reason) != RDS_DROP_NONE;
+}
+
 /* The peer told @generation while connecting @ep: another one than before means that it was restarted,
  * and that all its numbers are new.  Before anything is received on @ep; no lock held.
  */

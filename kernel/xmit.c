@@ -174,7 +174,10 @@ static struct rds_ep *rds_xmit_continue(struct rds_path *path, bool *again)
 	struct rds_ep *ep = NULL;
 
 	spin_lock_bh(&path->tx_lock);
-	*again = path->xmit_again && path->state == RDS_PATH_UP;
+	/* Nothing more on one that is given up, before the worker gets to it: what is before it may never have been sent,
+	 * or have been refused, and an ack for what comes after would cover it.
+	 */
+	*again = path->xmit_again && path->state == RDS_PATH_UP && !rds_ep_is_dropped(path->ep);
 	path->xmit_again = false;
 	if (*again)
 		ep = rds_ep_get(path->ep);

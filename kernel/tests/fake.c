@@ -13,6 +13,20 @@
 
 struct fake fake;
 
+/* Connections have workers of their own, and all end at once. */
+static DEFINE_SPINLOCK(fake_count_lock);
+
+static unsigned int fake_count(unsigned int *counter)
+{
+	unsigned int n;
+
+	spin_lock_bh(&fake_count_lock);
+	n = *counter + 1;
+	WRITE_ONCE(*counter, n);
+	spin_unlock_bh(&fake_count_lock);
+	return n;
+}
+
 struct in6_addr fake_addr(u8 n)
 {
 	struct in6_addr addr;
@@ -55,7 +69,7 @@ static struct fake_ep *fake_make(struct rds_path *path, bool active)
 
 	if (!ep)
 		return NULL;
-	ep->nr = ++fake.made;
+	ep->nr = fake_count(&fake.made);
 	rds_ep_init(&ep->ep, &fake_transport, path, active);
 	return ep;
 }
@@ -70,7 +84,7 @@ static struct rds_ep *fake_connect(struct rds_path *path)
 {
 	struct fake_ep *ep;
 
-	WRITE_ONCE(fake.connects, fake.connects + 1);
+	fake_count(&fake.connects);
 	if (fake.connect_err)
 		return ERR_PTR(fake.connect_err);
 	ep = fake_make(path, true);
@@ -82,7 +96,7 @@ static struct rds_ep *fake_connect(struct rds_path *path)
 
 static int fake_accept(struct rds_ep *ep)
 {
-	fake.accepted++;
+	fake_count(&fake.accepted);
 	if (!fake.accept_err)
 		fake_come_up(ep);
 	return fake.accept_err;
@@ -90,19 +104,19 @@ static int fake_accept(struct rds_ep *ep)
 
 static void fake_reject(struct rds_ep *ep)
 {
-	fake.rejected++;
+	fake_count(&fake.rejected);
 	fake.last_rejected = to_fake_ep(ep)->nr;
 }
 
 static int fake_step(struct rds_ep *ep)
 {
-	fake.steps++;
+	fake_count(&fake.steps);
 	return fake.step_err;
 }
 
 static void fake_signal(struct rds_ep *ep, enum rds_signal signal)
 {
-	fake.signals[signal]++;
+	fake_count(&fake.signals[signal]);
 }
 
 static bool fake_busy(struct rds_ep *ep)
@@ -125,7 +139,7 @@ static void fake_close(struct rds_ep *rds_ep)
 {
 	struct fake_ep *ep = to_fake_ep(rds_ep);
 
-	WRITE_ONCE(fake.closed, fake.closed + 1);
+	fake_count(&fake.closed);
 	if (fake.on_close)
 		fake.on_close(ep);
 	while (ep->nr_ops)
@@ -134,7 +148,7 @@ static void fake_close(struct rds_ep *rds_ep)
 
 static void fake_release(struct rds_ep *rds_ep)
 {
-	fake.released++;
+	fake_count(&fake.released);
 	kfree(to_fake_ep(rds_ep));
 }
 
@@ -193,6 +207,8 @@ static int fake_take(struct fake_ep *ep, struct rds_msg *msg)
 
 	if (err) {
 		fake.xmit_err = 0;
+		/* another sender comes, and leaves it to the owner to look again */
+		rds_path_xmit(ep->ep.path);
 		rds_ep_drop(&ep->ep, RDS_DROP_POST_FAILED, err);
 		return err;
 	}
@@ -224,7 +240,7 @@ static void fake_flush(struct rds_ep *rds_ep)
 	struct fake_ep *ep = to_fake_ep(rds_ep);
 
 	fake_enter(ep);
-	fake.flushes++;
+	fake_count(&fake.flushes);
 	fake_leave(ep);
 }
 

@@ -197,6 +197,7 @@ static void xmit_error_drops_the_endpoint(struct kunit *test)
 	KUNIT_ASSERT_TRUE(test, fixture_eventually(READ_ONCE(fake.made) == 2));
 	settle(test, conn);
 	KUNIT_EXPECT_EQ(test, conn->path.history.drops[0].reason, RDS_DROP_POST_FAILED);
+	expect_sent(test, 1, 1, 3);
 	expect_sent(test, 2, 1, 4);
 }
 
