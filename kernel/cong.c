@@ -198,6 +198,8 @@ static void rds_cong_tell_peers(struct rds_cong_map *map)
 	struct rds_conn *conn;
 
 	lockdep_assert_held(&map->lock);
+	/* the bit before map_due; pairs with the one in rds_xmit_next(), which takes map_due back and then reads the bits */
+	smp_mb();
 	list_for_each_entry(conn, &map->conns, map_item) {
 		if (conn->key.trans->loopback)
 			continue;

@@ -108,7 +108,9 @@ static struct rds_msg *rds_xmit_next(struct rds_path *path, struct rds_ep *ep)
 		goto out;
 	if (path->map_due && !ep->trans->loopback) {
 		WRITE_ONCE(path->map_due, false);
-		/* the bits are read after map_due was taken back: a change from now on sets it anew */
+		/* the bits are read after map_due was taken back: a change from now on sets it anew.
+		 * Pairs with the one in rds_cong_tell_peers().
+		 */
 		smp_mb();
 		msg = rds_xmit_map(path);
 		if (!msg)
