@@ -109,6 +109,7 @@ static int rds_conn_open_loopback(struct rds_conn *conn)
 	return 0;
 }
 
+/* @conn is on no list, and not in the table: nobody else sees it. */
 static void rds_conn_close_loopback(struct rds_conn *conn)
 {
 	struct rds_ep *ep = conn->path.ep;
@@ -180,47 +181,30 @@ static void rds_conn_start_collector(struct rds_net *rn)
 		queue_delayed_work(system_unbound_wq, &rn->collector, rds_conn_collect_delay(rn));
 }
 
-/* The table's reference is taken at once: with the caller's it is safe from the collector until it is in the table. */
-static int rds_conn_enter(struct rds_net *rn, struct rds_conn *conn)
-{
-	int err = 0;
-
-	spin_lock_bh(&rn->lock);
-	if (rn->dying) {
-		err = -ENETDOWN;
-	} else {
-		rds_conn_get(conn);
-		list_add_tail(&conn->net_item, &rn->conn_list);
-		rds_conn_start_collector(rn);
-	}
-	spin_unlock_bh(&rn->lock);
-	return err;
-}
-
-static void rds_conn_leave(struct rds_net *rn, struct rds_conn *conn)
-{
-	spin_lock_bh(&rn->lock);
-	list_del_init(&conn->net_item);
-	spin_unlock_bh(&rn->lock);
-	rds_conn_put(conn);
-}
-
-/* Returns the connection that is in the table afterwards; if that is another one, with a reference. */
+/* What is in the table afterwards: @conn, with a reference of the table's, or another one, with one for the caller.  Table and
+ * list are one step for everybody: nobody but the caller has seen a connection that loses, and may take it for one of ours.
+ */
 static struct rds_conn *rds_conn_insert(struct rds_net *rn, struct rds_conn *conn)
 {
 	struct rds_conn *old;
-	bool gone;
 
-	for (;;) {
-		rcu_read_lock();
+	lockdep_assert_held(&rn->lock);
+	if (rn->dying)
+		return ERR_PTR(-ENETDOWN);
+	rds_conn_get(conn);	/* before it can be found */
+	rcu_read_lock();
+	do {
 		old = rhashtable_lookup_get_insert_fast(&rn->conns, &conn->node, rds_conn_params);
-		gone = !IS_ERR_OR_NULL(old) && !kref_get_unless_zero(&old->ref);
-		rcu_read_unlock();
-		if (!gone)
-			return old ?: conn;
-		/* the collector has it, and takes it off the table in a moment */
-		cond_resched();
+		/* one that has no reference left has been taken off since: the table's is the last */
+	} while (!IS_ERR_OR_NULL(old) && !kref_get_unless_zero(&old->ref));
+	rcu_read_unlock();
+	if (old) {
+		rds_conn_put(conn);
+		return old;
 	}
+	list_add_tail(&conn->net_item, &rn->conn_list);
+	rds_conn_start_collector(rn);
+	return conn;
 }
 
 struct rds_conn *rds_conn_get_or_create(struct rds_net *rn, const struct rds_conn_key *key,
@@ -237,26 +221,23 @@ struct rds_conn *rds_conn_get_or_create(struct rds_net *rn, const struct rds_con
 		return new;
 	if (key->trans->loopback) {
 		err = rds_conn_open_loopback(new);
-		if (err)
-			goto free;
+		if (err) {
+			rds_conn_put(new);
+			return ERR_PTR(err);
+		}
 	}
-	err = rds_conn_enter(rn, new);
-	if (err)
-		goto close;
+	spin_lock_bh(&rn->lock);
 	conn = rds_conn_insert(rn, new);
+	spin_unlock_bh(&rn->lock);
 	if (conn == new) {
 		rds_cong_add_conn(new);
 		return new;
 	}
 	/* somebody else was faster */
-	err = PTR_ERR_OR_ZERO(conn);
-	rds_conn_leave(rn, new);
-close:
 	if (key->trans->loopback)
 		rds_conn_close_loopback(new);
-free:
 	rds_conn_put(new);
-	return err ? ERR_PTR(err) : conn;
+	return conn;
 }
 
 static void rds_conn_drop(struct rds_conn *conn, enum rds_drop_reason reason)
@@ -327,21 +308,19 @@ int rds_conn_for_each(struct rds_net *rn, void (*visit)(struct rds_conn *conn, v
 	return rds_net_for_each(rn, &rn->conn_list, &ops, &v);
 }
 
-/* One of @trans, or of any with NULL, taken off the list; NULL: none is left. */
-static struct rds_conn *rds_conn_take(struct rds_net *rn, const struct rds_transport *trans)
+/* Move those of @trans, or all with NULL, to @taken, each with a reference.  That list is the caller's alone. */
+static void rds_conn_take(struct rds_net *rn, const struct rds_transport *trans, struct list_head *taken)
 {
-	struct rds_conn *conn, *found = NULL;
+	struct rds_conn *conn, *tmp;
 
 	spin_lock_bh(&rn->lock);
-	list_for_each_entry(conn, &rn->conn_list, net_item) {
+	list_for_each_entry_safe(conn, tmp, &rn->conn_list, net_item) {
 		if (trans && conn->key.trans != trans)
 			continue;
-		found = rds_conn_get(conn);
-		list_del_init(&conn->net_item);
-		break;
+		rds_conn_get(conn);
+		list_move_tail(&conn->net_item, taken);
 	}
 	spin_unlock_bh(&rn->lock);
-	return found;
 }
 
 /* Nobody is left who uses @conn, or can find it. */
@@ -387,20 +366,31 @@ static void rds_conn_kill(struct rds_conn *conn)
 	if (conn->key.trans->loopback)
 		rds_conn_get(conn);
 	rds_path_post(&conn->path, RDS_EV_KILL);
+}
+
+static void rds_conn_bury(struct rds_conn *conn)
+{
 	rds_path_flush(&conn->path);
 	rds_cong_remove_conn(conn);
 	if (!rhashtable_remove_fast(&conn->rn->conns, &conn->node, rds_conn_params))
 		rds_conn_put(conn);
+	list_del_init(&conn->net_item);
+	rds_conn_put(conn);
 }
 
+/* All are told before the end of any is waited for: it takes as long as the slowest one, and none that waits keeps another
+ * from getting to know.
+ */
 void rds_conn_kill_all(struct rds_net *rn, const struct rds_transport *trans)
 {
-	struct rds_conn *conn;
+	struct rds_conn *conn, *tmp;
+	LIST_HEAD(taken);
 
-	while ((conn = rds_conn_take(rn, trans))) {
+	rds_conn_take(rn, trans, &taken);
+	list_for_each_entry(conn, &taken, net_item)
 		rds_conn_kill(conn);
-		rds_conn_put(conn);
-	}
+	list_for_each_entry_safe(conn, tmp, &taken, net_item)
+		rds_conn_bury(conn);
 }
 
 void rds_conn_net_exit(struct rds_net *rn)

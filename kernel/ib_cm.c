@@ -459,8 +459,11 @@ static bool rds_ib_port_is_down(const struct rds_ib_ep *ep)
  */
 static void rds_ib_wait_for_port(const struct rds_ib_ep *ep)
 {
-	while (!test_bit(RDS_EV_KILL, &ep->ep.path->events) && rds_ib_port_is_down(ep) &&
-	       !rds_ib_dev_lost_address(ep))
+	struct rds_path *path = ep->ep.path;
+
+	/* being killed already, or about to be */
+	while (path->state != RDS_PATH_DEAD && !test_bit(RDS_EV_KILL, &path->events) &&
+	       rds_ib_port_is_down(ep) && !rds_ib_dev_lost_address(ep))
 		msleep(RDS_IB_PORT_POLL_MS);
 }
 

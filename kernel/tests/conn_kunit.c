@@ -194,6 +194,34 @@ static void conn_limits(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ask_for(test, 22, RDS_CONN_BY_PEER), -EUSERS);
 }
 
+#define KILLED	3
+
+static bool closed_alone;
+
+static void wait_for_the_others(struct fake_ep *ep)
+{
+	if (!fixture_eventually(READ_ONCE(fake.closed) == KILLED))
+		WRITE_ONCE(closed_alone, true);
+}
+
+/* None that takes long to close keeps another from getting to know. */
+static void conn_all_killed_at_once(struct kunit *test)
+{
+	u8 n;
+
+	closed_alone = false;
+	for (n = 0; n < KILLED; n++) {
+		struct rds_conn *conn = fixture_conn(test, 1, 2 + n);
+
+		rds_path_post(&conn->path, RDS_EV_WANTED);
+		FIXTURE_ASSERT_STATE(test, conn, RDS_PATH_UP);
+	}
+	fake.on_close = wait_for_the_others;
+	rds_conn_kill_all(fixture(test)->rn, &fake_transport);
+	KUNIT_EXPECT_EQ(test, fake.closed, KILLED);
+	KUNIT_EXPECT_FALSE(test, closed_alone);
+}
+
 static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(conn_is_one),
 	KUNIT_CASE(conn_made_at_once),
@@ -202,6 +230,7 @@ static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(conn_of_a_tos),
 	KUNIT_CASE(conn_loopback_is_not_dropped),
 	KUNIT_CASE(conn_limits),
+	KUNIT_CASE(conn_all_killed_at_once),
 	{}
 };
 
