@@ -105,19 +105,25 @@ static void rds_ib_slot_release(struct rds_ib_ep *ep, struct rds_ib_slot *slot, 
 	if (slot->msg)
 		rds_msg_put(slot->msg);
 	slot->msg = NULL;
-	if (slot->ack)
-		clear_bit(RDS_IB_ACK_SENDING, &ep->flags);
-	slot->ack = false;
 }
 
 static void rds_ib_release_oldest(struct rds_ib_ep *ep, u32 n, bool ok)
 {
 	struct rds_ring *ring = &ep->tx.ring;
+	struct rds_ib_slot *slot;
+	bool ack = false;
 	u32 i;
 
-	for (i = 0; i < n; i++)
-		rds_ib_slot_release(ep, &ep->tx.slots[rds_ring_index(ring, ring->tail + i)], ok);
+	for (i = 0; i < n; i++) {
+		slot = &ep->tx.slots[rds_ring_index(ring, ring->tail + i)];
+		rds_ib_slot_release(ep, slot, ok);
+		ack |= slot->ack;
+		slot->ack = false;
+	}
 	rds_ring_give(ring, n);
+	/* whoever sees that no ack frame is in the ring finds the slot that is kept for one: see rds_ib_xmit_ack() */
+	if (ack)
+		clear_bit_unlock(RDS_IB_ACK_SENDING, &ep->flags);
 }
 
 static void rds_ib_send_failed(struct rds_ib_ep *ep, struct rds_ib_slot *slot,
@@ -151,7 +157,7 @@ static void rds_ib_send_done(struct ib_cq *cq, struct ib_wc *wc)
 		return;
 	}
 	rds_ib_release_oldest(ep, n, true);
-	/* pairs with the one in rds_ib_tx_take() */
+	/* pairs with the one in rds_ib_tx_take(), and with that of test_and_set_bit() in rds_ib_xmit_ack() */
 	smp_mb();
 	if (test_and_clear_bit(RDS_IB_WANT_ROOM, &ep->flags) ||
 	    (rds_ib_ack_is_due(ep) && !test_bit(RDS_IB_ACK_SENDING, &ep->flags)))
