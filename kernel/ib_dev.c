@@ -117,9 +117,10 @@ void rds_ib_dev_detach(struct rds_ib_ep *ep)
 	if (!dev)
 		return;
 	spin_lock_bh(&dev->ep_lock);
+	/* the address first: with no endpoint on the list the device may be gone in the next moment */
+	rds_ib_dev_put_gid(ep);
 	list_del(&ep->dev_item);
 	spin_unlock_bh(&dev->ep_lock);
-	rds_ib_dev_put_gid(ep);
 	wake_up_all(&dev->ep_gone);
 	ep->dev = NULL;
 	rds_domain_put(&dev->domain);
