@@ -235,6 +235,8 @@ static void rds_ib_cm_established(struct rds_ib_ep *ep, const struct rdma_conn_p
 	}
 	/* after the generation: see rds_ib_frame_is_early() */
 	smp_store_release(&ep->stage, RDS_IB_CONNECTED);
+	/* wake_up_var() looks for who waits without a lock */
+	smp_mb();
 	wake_up_var(&ep->stage);
 	rds_ep_post(&ep->ep, RDS_EV_ESTABLISHED);
 }
