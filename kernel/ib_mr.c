@@ -200,6 +200,8 @@ static int rds_ib_mr_post(struct rds_ib_device *dev, struct ib_send_wr *wr)
 	int err;
 
 	lockdep_assert_held(&mrs->lock);
+	/* not that of the one before, if this one does not even begin */
+	mrs->status = IB_WC_GENERAL_ERR;
 	if (mrs->broken)
 		return -EIO;
 	if (!mrs->qp) {
@@ -207,7 +209,6 @@ static int rds_ib_mr_post(struct rds_ib_device *dev, struct ib_send_wr *wr)
 		if (err)
 			return err;
 	}
-	mrs->status = IB_WC_GENERAL_ERR;
 	wr->wr_cqe = &mrs->cqe;
 	reinit_completion(&mrs->done);
 	err = ib_post_send(mrs->qp, wr, NULL);
