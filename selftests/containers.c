@@ -301,13 +301,28 @@ static uint64_t drops(int fd, const union rds_addr *from, const union rds_addr *
 	return find_path(fd, &l, from, to, "infiniband", 0, &path) == 1 ? path.nr_drops : 0;
 }
 
+/* Container a is made anew: to b it is a new host, and gets again what the old one had not acknowledged. */
+static void expect_new_a(struct __test_metadata *_metadata, FIXTURE_DATA(containers) *self)
+{
+	char buf[1000];
+	ssize_t len;
+
+	run(_metadata, HELPER "up a");
+	self->a = open_in(_metadata, "ca", &self->a_addr);
+	ASSERT_EQ(3, rds_send(self->b, &self->a_addr, "new", 3, 0));
+	do {
+		wait_for_message(self->a);
+		len = rds_recv_wait(self->a, buf, sizeof(buf), NULL);
+		ASSERT_GT(len, 0);
+	} while (len != 3 || memcmp(buf, "new", 3));
+	expect_both_ways(_metadata, self);
+}
+
 /* Nothing but its sockets keeps a namespace: it ends although it was connected, and its peer learns of that. */
 TEST_F_TIMEOUT(containers, D61_a_namespace_ends_while_connected, RDS_SLOW_TEST)
 {
 	int64_t end = now_ms() + RDS_WAIT_MS;
 	uint64_t before;
-	char buf[1000];
-	ssize_t len;
 
 	expect_both_ways(_metadata, self);
 	before = drops(self->b, &self->b_addr, &self->a_addr);
@@ -317,16 +332,19 @@ TEST_F_TIMEOUT(containers, D61_a_namespace_ends_while_connected, RDS_SLOW_TEST)
 		ASSERT_LT(now_ms(), end);
 		usleep(10000);
 	}
-	run(_metadata, HELPER "up a");
-	self->a = open_in(_metadata, "ca", &self->a_addr);
-	/* to b it is a new host, and gets again what the old one had not acknowledged */
-	ASSERT_EQ(3, rds_send(self->b, &self->a_addr, "new", 3, 0));
-	do {
-		wait_for_message(self->a);
-		len = rds_recv_wait(self->a, buf, sizeof(buf), NULL);
-		ASSERT_GT(len, 0);
-	} while (len != 3 || memcmp(buf, "new", 3));
+	expect_new_a(_metadata, self);
+}
+
+/* Nor does a connection that waits for its port keep it, when that is down and nobody has noticed. */
+TEST_F_TIMEOUT(containers, D61_a_namespace_ends_while_its_link_is_down, RDS_SLOW_TEST)
+{
 	expect_both_ways(_metadata, self);
+	run(_metadata, "ip link set end-a down");
+	close(self->a);
+	EXPECT_EQ(0, system(HELPER "end a"));
+	run(_metadata, "ip link set end-a up");
+	run(_metadata, HELPER "clear a");
+	expect_new_a(_metadata, self);
 }
 
 /* --- devices that move --- */

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
-# containers.sh setup | up a|b | down a|b | away a | back a | remove
+# containers.sh setup | up a|b | down a|b | end a|b | clear a|b | away a | back a | remove
 #
 # Two network namespaces, ca (10.8.1.1) and cb (10.8.1.2), that reach each other over the two ends of one veth pair, with a
 # soft-RoCE device on each end.
@@ -107,10 +107,21 @@ up()
 gone() { [ ! -e "/sys/class/net/sign-$1" ]; }
 
 # What uses it must have ended.
-down()
+end()
 {
 	ip netns del "c$1"
 	wait_until gone "$1"
+}
+
+down()
+{
+	end "$1"
+	clear "$1"
+}
+
+# What a container that has ended leaves.
+clear()
+{
 	# back from the container, or never away
 	wait_until rdma link delete "rxe-$1"
 	# the last words of connections have taken this way
