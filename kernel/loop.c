@@ -192,7 +192,7 @@ static int rds_loop_xmit(struct rds_ep *ep, struct rds_msg *msg)
 	status = rds_loop_ops(conn, msg);
 	/* on a device a failed operation takes its message with it, too */
 	if (status != RDS_RDMA_SUCCESS) {
-		rds_path_cancel(msg, status);
+		rds_path_cancel(msg, RDS_RDMA_DROPPED);
 		return 0;
 	}
 	if (msg->has_send && rds_loop_deliver(conn, msg)) {
