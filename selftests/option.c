@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* abi sections 11 and 12: options that change what a socket binds to and what it reports. */
+#include <linux/rds_ext.h>
 #include "rds_test.h"
 
 static int get_transport(int fd)
@@ -237,6 +238,84 @@ TEST_F(report, abi7_latency)
 	ASSERT_EQ(0, set_opt(self->p.rx, SO_RDS_MSG_RXPATH_LATENCY, &so, sizeof(so)));
 	ASSERT_EQ(1, rds_send(self->p.tx, &self->p.rx_addr, "x", 1, 0));
 	EXPECT_EQ(0, next_trace(self->p.rx, &trace));
+}
+
+/* A message with one timestamp, of the kind that @opt asks for, from while it was sent. */
+static void expect_timestamp(struct __test_metadata *_metadata, FIXTURE_DATA(report) *self, int opt)
+{
+	struct timeval before, after;
+	struct rds_msg_in in;
+	char c;
+
+	gettimeofday(&before, NULL);
+	ASSERT_EQ(1, rds_send(self->p.tx, &self->p.rx_addr, "x", 1, 0));
+	ASSERT_EQ(1, rds_recv_wait(self->p.rx, &c, 1, &in));
+	gettimeofday(&after, NULL);
+	ASSERT_EQ(1, in.nr_timestamps);
+	EXPECT_EQ(1, in.nr_cmsgs);
+	EXPECT_EQ(SOL_SOCKET, in.cmsgs[0].cmsg_level);
+	EXPECT_EQ(opt, in.cmsgs[0].cmsg_type);
+	EXPECT_EQ(CMSG_LEN(16), in.cmsgs[0].cmsg_len);
+	EXPECT_FALSE(timercmp(&in.timestamp, &before, <));
+	EXPECT_FALSE(timercmp(&in.timestamp, &after, >));
+}
+
+/* At either level; what was asked for last counts. */
+TEST_F(report, abi7_abi11_timestamp_of_either_kind)
+{
+	static const int opts[] = { SO_TIMESTAMP_NEW, SO_TIMESTAMP_OLD, SO_TIMESTAMP_NEW };
+	struct rds_msg_in in;
+	int on = 1, off = 0;
+	unsigned int i;
+	char c;
+
+	EXPECT_EQ(-EFAULT, set_opt(self->p.rx, SO_TIMESTAMP_NEW, &on, 3));
+	EXPECT_EQ(-EFAULT, set_opt(self->p.rx, SO_TIMESTAMP_NEW, &on, 8));
+	EXPECT_EQ(-EFAULT, set_opt(self->p.rx, SO_TIMESTAMP_NEW, unmapped_page(_metadata), 4));
+	for (i = 0; i < ARRAY_SIZE(opts); i++) {
+		ASSERT_EQ(0, set_opt(self->p.rx, opts[i], &on, sizeof(on)));
+		expect_timestamp(_metadata, self, opts[i]);
+	}
+	for (i = 0; i < ARRAY_SIZE(opts); i++) {
+		set_int(_metadata, self->p.rx, SOL_SOCKET, opts[i], 1);
+		expect_timestamp(_metadata, self, opts[i]);
+	}
+	ASSERT_EQ(0, set_opt(self->p.rx, SO_TIMESTAMP_NEW, &off, sizeof(off)));
+	ASSERT_EQ(1, rds_send(self->p.tx, &self->p.rx_addr, "x", 1, 0));
+	ASSERT_EQ(1, rds_recv_wait(self->p.rx, &c, 1, &in));
+	EXPECT_EQ(0, in.nr_cmsgs);
+}
+
+/* All that may come with a message. */
+TEST_F(report, abi7_order_of_control_messages)
+{
+	static const struct { int level, type; } order[] = {
+		{ SOL_RDS, RDS_CMSG_RDMA_DEST }, { SOL_SOCKET, SO_TIMESTAMP_OLD },
+		{ SOL_RDS, RDS_CMSG_RXPATH_LATENCY }, { SOL_RDS, RDS_CMSG_INQ },
+	};
+	struct rds_rx_trace_so so = { 1, { RDS_MSG_RX_DGRAM_DELIVERED } };
+	char *mem = map_guarded(_metadata, 64), c;
+	rds_rdma_cookie_t cookie;
+	struct rds_msg_out m;
+	struct rds_msg_in in;
+	unsigned int i;
+	int on = 1;
+
+	ASSERT_EQ(0, get_mr(self->p.tx, mem, 64, 0, &cookie));
+	/* switched on in another order */
+	ASSERT_EQ(0, set_opt(self->p.rx, SO_RDS_INQ, &on, sizeof(on)));
+	ASSERT_EQ(0, set_opt(self->p.rx, SO_RDS_MSG_RXPATH_LATENCY, &so, sizeof(so)));
+	set_int(_metadata, self->p.rx, SOL_SOCKET, SO_TIMESTAMP, 1);
+	msg_init(&m, &self->p.rx_addr, "x", 1);
+	msg_cmsg(&m, SOL_RDS, RDS_CMSG_RDMA_DEST, &cookie, sizeof(cookie));
+	ASSERT_EQ(1, msg_send(self->p.tx, &m, 0));
+	ASSERT_EQ(1, rds_recv_wait(self->p.rx, &c, 1, &in));
+	EXPECT_EQ(cookie, in.dest);
+	ASSERT_EQ(ARRAY_SIZE(order), in.nr_cmsgs);
+	for (i = 0; i < ARRAY_SIZE(order); i++) {
+		EXPECT_EQ(order[i].level, in.cmsgs[i].cmsg_level);
+		EXPECT_EQ(order[i].type, in.cmsgs[i].cmsg_type);
+	}
 }
 
 TEST_F(report, abi11_timestamp_at_our_level)

@@ -357,6 +357,8 @@ struct rds_msg_in {
 	bool			padding_clean;	/* holes of the status structs are zero */
 	unsigned int		nr_timestamps;
 	struct timeval		timestamp;
+	unsigned int		nr_cmsgs;	/* of any kind */
+	struct cmsghdr		cmsgs[RDS_MAX_STATUS];
 };
 
 static inline void msg_in_cmsg(struct rds_msg_in *in, struct cmsghdr *cmsg)
@@ -365,6 +367,8 @@ static inline void msg_in_cmsg(struct rds_msg_in *in, struct cmsghdr *cmsg)
 	const size_t hole = offsetof(struct rds_rdma_notify, status) + sizeof(__s32);
 	void *data = CMSG_DATA(cmsg);
 
+	if (in->nr_cmsgs < RDS_MAX_STATUS)
+		in->cmsgs[in->nr_cmsgs++] = *cmsg;
 	if (cmsg->cmsg_level == SOL_RDS && cmsg->cmsg_type == RDS_CMSG_RDMA_DEST) {
 		in->has_dest = true;
 		memcpy(&in->dest, data, sizeof(in->dest));
@@ -373,8 +377,9 @@ static inline void msg_in_cmsg(struct rds_msg_in *in, struct cmsghdr *cmsg)
 		memcpy(&in->status[in->nr_status++], data, sizeof(in->status[0]));
 		if (memcmp((char *)data + hole, zero, sizeof(struct rds_rdma_notify) - hole))
 			in->padding_clean = false;
-	} else if (cmsg->cmsg_type == SCM_TIMESTAMP &&
-		   (cmsg->cmsg_level == SOL_SOCKET || cmsg->cmsg_level == SOL_RDS)) {
+	} else if (cmsg->cmsg_level == SOL_SOCKET && cmsg->cmsg_len == CMSG_LEN(sizeof(in->timestamp)) &&
+		   (cmsg->cmsg_type == SO_TIMESTAMP_OLD || cmsg->cmsg_type == SO_TIMESTAMP_NEW)) {
+		/* both are as long where time has 64 bits */
 		in->nr_timestamps++;
 		memcpy(&in->timestamp, data, sizeof(in->timestamp));
 	}
@@ -688,6 +693,21 @@ static inline int become_nobody(rlim_t memlock)
 	return 0;
 }
 
+static volatile unsigned int rds_signals;
+
+static inline void count_signal(int sig)
+{
+	rds_signals++;
+}
+
+/* Count signals @sig.  With SA_RESTART in @flags, calls that it interrupts go on if they may. */
+static inline void catch_signal(struct __test_metadata *_metadata, int sig, int flags)
+{
+	struct sigaction act = { .sa_handler = count_signal, .sa_flags = flags };
+
+	ASSERT_EQ(0, sigaction(sig, &act, NULL));
+}
+
 static inline pid_t my_tid(void)
 {
 	return syscall(SYS_gettid);
@@ -716,6 +736,19 @@ static inline bool thread_of_sleeps(pid_t pid, pid_t tid)
 static inline bool thread_sleeps(pid_t tid)
 {
 	return thread_of_sleeps(getpid(), tid);
+}
+
+/* Have @thread handle a signal that catch_signal() was called for. */
+static inline void interrupt(struct __test_metadata *_metadata, pthread_t thread, int sig)
+{
+	unsigned int before = rds_signals;
+	int64_t end = now_ms() + RDS_WAIT_MS;
+
+	ASSERT_EQ(0, pthread_kill(thread, sig));
+	while (rds_signals == before) {
+		ASSERT_LT(now_ms(), end);
+		nap();
+	}
 }
 
 /* --- counters ----------------------------------------------------------- */
