@@ -147,18 +147,88 @@ TEST_F(cmsg, D08_wrong_length_behind_a_map)
 	expect_no_effect(_metadata, self);
 }
 
-TEST_F(cmsg, abi6_longer_than_needed_is_accepted)
+/* A message with one control message that is @more bytes longer than its struct. */
+static ssize_t send_longer(FIXTURE_DATA(cmsg) *self, int type, const void *data, size_t len, size_t more)
 {
-	uint64_t data[4] = { self->cookie };
+	char padded[128];
+
+	memset(padded, 0x5a, sizeof(padded));
+	memcpy(padded, data, len);
+	msg_init(&self->m, &self->p.rx_addr, "x", 1);
+	msg_cmsg(&self->m, SOL_RDS, type, padded, len + more);
+	return msg_send(self->p.tx, &self->m, 0);
+}
+
+/* The cookie that came with the next message. */
+static rds_rdma_cookie_t next_dest(struct __test_metadata *_metadata, FIXTURE_DATA(cmsg) *self)
+{
 	struct rds_msg_in in;
 	char c;
 
-	msg_init(&self->m, &self->p.tx_addr, "x", 1);
-	msg_cmsg(&self->m, SOL_RDS, RDS_CMSG_RDMA_DEST, data, sizeof(data));
-	ASSERT_EQ(1, msg_send(self->p.rx, &self->m, 0));
-	ASSERT_EQ(1, rds_recv_wait(self->p.tx, &c, 1, &in));
-	ASSERT_TRUE(in.has_dest);
-	EXPECT_EQ(self->cookie, in.dest);
+	EXPECT_EQ(1, rds_recv_wait(self->p.rx, &c, 1, &in));
+	EXPECT_TRUE(in.has_dest);
+	return in.dest;
+}
+
+static const size_t longer_by[] = { 1, 8, 24 };
+
+TEST_F(cmsg, abi6_longer_than_needed_is_accepted)
+{
+	struct rds_get_mr_args map = { .vec = { (uintptr_t)self->local, PIECE } };
+	rds_rdma_cookie_t own, sent;
+	unsigned int i;
+
+	ASSERT_EQ(0, get_mr(self->p.tx, self->local, PIECE, 0, &own));
+	map.cookie_addr = (uintptr_t)&sent;
+	for (i = 0; i < ARRAY_SIZE(longer_by); i++) {
+		ASSERT_EQ(1, send_longer(self, RDS_CMSG_RDMA_DEST, &own, sizeof(own), longer_by[i]));
+		EXPECT_EQ(own, next_dest(_metadata, self));
+		sent = 0;
+		ASSERT_EQ(1, send_longer(self, RDS_CMSG_RDMA_MAP, &map, sizeof(map), longer_by[i]));
+		EXPECT_EQ(sent, next_dest(_metadata, self));
+		EXPECT_EQ(0, free_mr(self->p.tx, sent));
+	}
+	EXPECT_EQ(0, free_mr(self->p.tx, own));
+	expect_no_effect(_metadata, self);
+}
+
+TEST_F(cmsg, abi6_longer_operations_are_accepted)
+{
+	struct rds_rdma_args rdma = {
+		.cookie = self->cookie, .remote_vec = { 0, PIECE },
+		.local_vec_addr = (uintptr_t)&self->iov, .nr_local = 1,
+		.flags = RDS_RDMA_READWRITE | RDS_RDMA_NOTIFY_ME,
+	};
+	struct rds_atomic_args atomic = {
+		.cookie = self->cookie, .remote_addr = 64, .flags = RDS_RDMA_NOTIFY_ME,
+	};
+	uint64_t *old = map_guarded(_metadata, 8);
+	uint64_t *word = (uint64_t *)(self->remote + 64);
+	unsigned int i;
+	char c;
+
+	atomic.local_addr = (uintptr_t)old;
+	for (i = 0; i < ARRAY_SIZE(longer_by); i++) {
+		memset(self->local, 0x21 + i, PIECE);
+		ASSERT_EQ(1, send_longer(self, RDS_CMSG_RDMA_ARGS, &rdma, sizeof(rdma), longer_by[i]));
+		EXPECT_EQ(RDS_RDMA_SUCCESS, rdma_status(self->p.tx, NULL));
+		EXPECT_TRUE(all_bytes(self->remote, PIECE, 0x21 + i));
+
+		*word = 40;
+		atomic.fadd.add = 2;
+		ASSERT_EQ(1, send_longer(self, RDS_CMSG_ATOMIC_FADD, &atomic, sizeof(atomic), longer_by[i]));
+		EXPECT_EQ(RDS_RDMA_SUCCESS, rdma_status(self->p.tx, NULL));
+		EXPECT_EQ(40, *old);
+		atomic.cswp.compare = 42;
+		atomic.cswp.swap = 7;
+		ASSERT_EQ(1, send_longer(self, RDS_CMSG_ATOMIC_CSWP, &atomic, sizeof(atomic), longer_by[i]));
+		EXPECT_EQ(RDS_RDMA_SUCCESS, rdma_status(self->p.tx, NULL));
+		EXPECT_EQ(42, *old);
+		EXPECT_EQ(7, *word);
+	}
+	for (i = 0; i < 3 * ARRAY_SIZE(longer_by); i++)
+		EXPECT_EQ(1, rds_recv_wait(self->p.rx, &c, 1, NULL));
+	EXPECT_TRUE(pinned_settles_at(self->pinned));
 }
 
 /* --- types --- */
@@ -198,6 +268,20 @@ static void add_map(FIXTURE_DATA(cmsg) *self)
 	msg_cmsg(&self->m, SOL_RDS, RDS_CMSG_RDMA_MAP, &map, sizeof(map));
 }
 
+static void add_atomic(FIXTURE_DATA(cmsg) *self)
+{
+	struct rds_atomic_args args = { .cookie = self->cookie, .local_addr = (uintptr_t)self->local };
+
+	msg_cmsg(&self->m, SOL_RDS, RDS_CMSG_ATOMIC_FADD, &args, sizeof(args));
+}
+
+static void add_zcopy(FIXTURE_DATA(cmsg) *self)
+{
+	uint32_t cookie = 7;
+
+	msg_cmsg(&self->m, SOL_RDS, RDS_CMSG_ZCOPY_COOKIE, &cookie, sizeof(cookie));
+}
+
 TEST_F(cmsg, abi5_13_abi6_one_of_each_at_most)
 {
 	void (*const bad[][2])(FIXTURE_DATA(cmsg) *) = {
@@ -206,6 +290,10 @@ TEST_F(cmsg, abi5_13_abi6_one_of_each_at_most)
 		/* row 13: one says where the peer may work, the other works itself */
 		{ add_args, add_dest }, { add_dest, add_args },
 		{ add_args, add_map }, { add_map, add_args },
+		{ add_atomic, add_dest }, { add_dest, add_atomic },
+		{ add_atomic, add_map }, { add_map, add_atomic },
+		{ add_args, add_zcopy }, { add_zcopy, add_args },
+		{ add_atomic, add_zcopy }, { add_zcopy, add_atomic },
 	};
 	unsigned int i;
 
@@ -652,19 +740,29 @@ TEST_F_TIMEOUT(cmsg, D16_map_cookie_unmapped_meanwhile, RDS_SLOW_TEST)
 	expect_no_effect(_metadata, self);
 }
 
+/* Keys of this namespace that were made and are not revoked. */
+static uint64_t live_keys(FIXTURE_DATA(cmsg) *self)
+{
+	return counter(self->p.tx, "mr_registered") - counter(self->p.tx, "mr_revoked");
+}
+
 TEST_F(cmsg, abi5_no_key_is_left_of_a_failed_send)
 {
-	/* the payload is bad, so the message is not sent, and its key is revoked */
 	struct rds_get_mr_args map = { .vec = { (uintptr_t)self->local, PIECE } };
+	uint64_t registered = counter(self->p.tx, "mr_registered"), live = live_keys(self);
 	rds_rdma_cookie_t cookie = 0;
 
+	/* none is made for a payload that cannot be read */
 	map.cookie_addr = (uintptr_t)&cookie;
 	msg_init(&self->m, &self->p.rx_addr, unmapped_page(_metadata), 1);
 	msg_cmsg(&self->m, SOL_RDS, RDS_CMSG_RDMA_MAP, &map, sizeof(map));
 	EXPECT_EQ(-EFAULT, msg_send(self->p.tx, &self->m, 0));
-	if (cookie) {
-		EXPECT_EQ(-EINVAL, free_mr(self->p.tx, cookie));
-	}
+	EXPECT_EQ(0, cookie);
+	EXPECT_EQ(registered, counter(self->p.tx, "mr_registered"));
+	/* one that was made, and cannot be told to its owner, is revoked */
+	EXPECT_EQ(-EFAULT, send_map(self, (uintptr_t)self->local, PIECE, unmapped_page(_metadata)));
+	EXPECT_EQ(registered + 1, counter(self->p.tx, "mr_registered"));
+	EXPECT_EQ(live, live_keys(self));
 	expect_no_effect(_metadata, self);
 }
 

@@ -172,8 +172,6 @@ TEST_F_TIMEOUT(cong, abi15_close_clears_the_port, RDS_SLOW_TEST)
 
 /* --- blocking --- */
 
-static void on_signal(int sig) {}
-
 struct blocked {
 	FIXTURE_DATA(cong)	*self;
 	volatile pid_t		tid;
@@ -219,16 +217,41 @@ TEST_F_TIMEOUT(cong, abi5_21_blocking_waits_for_room, RDS_SLOW_TEST)
 
 TEST_F_TIMEOUT(cong, abi5_21_blocking_signal, RDS_SLOW_TEST)
 {
-	struct sigaction act = { .sa_handler = on_signal };
 	struct blocked b = { .self = self };
 	pthread_t thread;
 
-	ASSERT_EQ(0, sigaction(SIGUSR1, &act, NULL));
+	catch_signal(_metadata, SIGUSR1, 0);
 	congest(_metadata, self);
 	thread = start_blocked(_metadata, &b);
-	ASSERT_EQ(0, pthread_kill(thread, SIGUSR1));
+	interrupt(_metadata, thread, SIGUSR1);
 	ASSERT_EQ(0, pthread_join(thread, NULL));
 	EXPECT_EQ(-EINTR, b.result);
+}
+
+/* A call that may wait for ever goes on if the program wants that; one with a time-out does not. */
+TEST_F_TIMEOUT(cong, abi5_21_signal_restarts, RDS_SLOW_TEST)
+{
+	struct blocked limited = { .self = self }, b = { .self = self };
+	unsigned int before;
+	pthread_t thread;
+
+	catch_signal(_metadata, SIGUSR1, SA_RESTART);
+	congest(_metadata, self);
+	before = self->sent;
+	set_timeo(_metadata, self->p.tx, SO_SNDTIMEO, 2 * RDS_WAIT_MS);
+	thread = start_blocked(_metadata, &limited);
+	interrupt(_metadata, thread, SIGUSR1);
+	ASSERT_EQ(0, pthread_join(thread, NULL));
+	EXPECT_EQ(-EINTR, limited.result);
+
+	set_timeo(_metadata, self->p.tx, SO_SNDTIMEO, 0);
+	thread = start_blocked(_metadata, &b);
+	interrupt(_metadata, thread, SIGUSR1);
+	ASSERT_TRUE(thread_sleeps(b.tid));
+	drain_upto(_metadata, self, before);
+	ASSERT_EQ(0, pthread_join(thread, NULL));
+	EXPECT_EQ(CHUNK, b.result);
+	drain(_metadata, self);
 }
 
 TEST_F_TIMEOUT(cong, abi5_21_better_sndtimeo, RDS_SLOW_TEST)
@@ -249,6 +272,7 @@ struct sleeper {
 	int		fd;
 	volatile pid_t	tid;
 	volatile short	events;
+	int		type;	/* of the control message that was read */
 };
 
 static void *sleep_in_poll(void *arg)
@@ -260,13 +284,14 @@ static void *sleep_in_poll(void *arg)
 	return NULL;
 }
 
-static pthread_t start_sleeper(struct __test_metadata *_metadata, struct sleeper *s)
+static pthread_t start_sleeper(struct __test_metadata *_metadata, struct sleeper *s,
+			       void *(*sleep)(void *))
 {
 	pthread_t thread;
 
 	/* what a fresh socket may report once is not what we wait for */
 	ready(s->fd, POLLIN, 0);
-	ASSERT_EQ(0, pthread_create(&thread, NULL, sleep_in_poll, s));
+	ASSERT_EQ(0, pthread_create(&thread, NULL, sleep, s));
 	while (!s->tid)
 		nap();
 	ASSERT_TRUE(thread_sleeps(s->tid));
@@ -286,11 +311,26 @@ TEST_F_TIMEOUT(cong, D33_sleeper_from_before_is_woken, RDS_SLOW_TEST)
 	pthread_t thread;
 
 	warm_up(_metadata, self);
-	thread = start_sleeper(_metadata, &s);
+	thread = start_sleeper(_metadata, &s, sleep_in_poll);
 	congest(_metadata, self);
 	drain(_metadata, self);
 	ASSERT_EQ(0, pthread_join(thread, NULL));
 	EXPECT_TRUE(s.events & POLLIN);
+}
+
+/* Told in the priority band, too, and once. */
+TEST_F_TIMEOUT(cong, abi9_D33_priority_band_once, RDS_SLOW_TEST)
+{
+	const short band = POLLIN | POLLRDNORM | POLLWRBAND;
+
+	warm_up(_metadata, self);
+	ready(self->p.tx, band, 0);
+	EXPECT_EQ(0, ready(self->p.tx, band, 0));
+	congest(_metadata, self);
+	drain(_metadata, self);
+	EXPECT_EQ(band, ready(self->p.tx, band, RDS_WAIT_MS));
+	EXPECT_EQ(0, ready(self->p.tx, band, 0));
+	send_when_clear(_metadata, self);
 }
 
 TEST_F_TIMEOUT(cong, abi9_D33_sockets_without_congestion_sleep_on, RDS_SLOW_TEST)
@@ -302,7 +342,7 @@ TEST_F_TIMEOUT(cong, abi9_D33_sockets_without_congestion_sleep_on, RDS_SLOW_TEST
 	char c;
 
 	warm_up(_metadata, self);
-	thread = start_sleeper(_metadata, &s);
+	thread = start_sleeper(_metadata, &s, sleep_in_poll);
 	congest(_metadata, self);
 	drain(_metadata, self);
 	send_when_clear(_metadata, self);
@@ -423,13 +463,152 @@ TEST_F_TIMEOUT(cong, abi14_wakes_a_reader, RDS_SLOW_TEST)
 	warm_up(_metadata, self);
 	monitor(_metadata, self->p.tx, 1);
 	monitor(_metadata, other, 1);
-	thread = start_sleeper(_metadata, &s);
+	thread = start_sleeper(_metadata, &s, sleep_in_poll);
 	congest(_metadata, self);
 	drain(_metadata, self);
 	ASSERT_EQ(0, pthread_join(thread, NULL));
 	EXPECT_TRUE(s.events & POLLIN);
 	EXPECT_NE(0, read_update(self->p.tx, &err));
 	EXPECT_EQ(0, ready(other, POLLIN, 0));
+	close(other);
+}
+
+static void *sleep_in_recvmsg(void *arg)
+{
+	struct sleeper *s = arg;
+	struct rds_msg_in in;
+	char c;
+
+	s->tid = my_tid();
+	if (!rds_recv(s->fd, &c, 1, 0, &in) && in.nr_cmsgs == 1 && in.cmsgs[0].cmsg_level == SOL_RDS)
+		s->type = in.cmsgs[0].cmsg_type;
+	return NULL;
+}
+
+TEST_F_TIMEOUT(cong, abi7_abi14_wakes_a_blocked_reader, RDS_SLOW_TEST)
+{
+	struct sleeper s = { .fd = self->p.tx };
+	pthread_t thread;
+
+	warm_up(_metadata, self);
+	monitor(_metadata, self->p.tx, 1);
+	thread = start_sleeper(_metadata, &s, sleep_in_recvmsg);
+	congest(_metadata, self);
+	drain(_metadata, self);
+	ASSERT_EQ(0, pthread_join(thread, NULL));
+	EXPECT_EQ(RDS_CMSG_CONG_UPDATE, s.type);
+}
+
+/* A status, news and a message wait: each call brings one kind of them. */
+TEST_F_TIMEOUT(cong, abi7_order_of_delivery, RDS_SLOW_TEST)
+{
+	union rds_addr beside = addr_with_port(&self->p.tx_addr, 0), to = addr_with_port(&self->p.rx_addr, 0);
+	int fd = open_bound(_metadata, &beside), rx = open_bound(_metadata, &to);
+	char *remote = map_guarded(_metadata, 8), c;
+	rds_rdma_cookie_t cookie;
+	struct rds_msg_in in;
+	uint64_t queued;
+	int64_t end;
+	int err;
+
+	ASSERT_EQ(0, get_mr(rx, remote, 8, RDS_RDMA_READWRITE, &cookie));
+	warm_up(_metadata, self);
+	monitor(_metadata, self->p.tx, 1);
+	congest(_metadata, self);
+	drain(_metadata, self);
+	ASSERT_EQ(POLLIN, ready(self->p.tx, POLLIN, RDS_WAIT_MS));
+	end = now_ms() + RDS_WAIT_MS;
+	queued = counter(rx, "recv_queued");
+	ASSERT_EQ(1, rds_send(rx, &self->p.tx_addr, "m", 1, 0));
+	while (counter(rx, "recv_queued") == queued && now_ms() < end)
+		nap();
+	/* operations of one connection end in order: behind the second one, the first has */
+	ASSERT_EQ(0, rdma_op(self->p.tx, &to, cookie, 0, "n", 1,
+			     RDS_RDMA_READWRITE | RDS_RDMA_NOTIFY_ME | RDS_RDMA_SILENT, 9));
+	ASSERT_EQ(RDS_RDMA_SUCCESS, rdma_run(fd, &to, cookie, 0, "w", 1, RDS_RDMA_READWRITE));
+
+	ASSERT_EQ(0, rds_recv(self->p.tx, &c, 1, MSG_DONTWAIT, &in));
+	EXPECT_EQ(1, in.nr_cmsgs);
+	EXPECT_EQ(1, in.nr_status);
+	EXPECT_EQ(9, in.status[0].user_token);
+	EXPECT_EQ(RDS_CONG_MONITOR_MASK(addr_port(&self->p.rx_addr)), read_update(self->p.tx, &err));
+	EXPECT_EQ(0, err);
+	ASSERT_EQ(1, rds_recv(self->p.tx, &c, 1, MSG_DONTWAIT, &in));
+	EXPECT_EQ('m', c);
+	EXPECT_EQ(0, in.nr_cmsgs);
+	EXPECT_EQ(-EAGAIN, rds_recv(self->p.tx, &c, 1, MSG_DONTWAIT, NULL));
+	close(fd);
+	close(rx);
+}
+
+/* Who would rather wait is not told afterwards. */
+TEST_F_TIMEOUT(cong, abi14_blocking_sends_record_nothing, RDS_SLOW_TEST)
+{
+	union rds_addr other_addr = addr_with_port(&self->p.tx_addr, 0);
+	int err, other = open_bound(_metadata, &other_addr);
+
+	warm_up(_metadata, self);
+	monitor(_metadata, self->p.tx, 1);
+	monitor(_metadata, other, 1);
+	congest(_metadata, self);
+	set_timeo(_metadata, other, SO_SNDTIMEO, 100);
+	EXPECT_EQ(-ETIMEDOUT, send_numbered(self, other, 0));
+	drain(_metadata, self);
+	ASSERT_EQ(POLLIN, ready(self->p.tx, POLLIN, RDS_WAIT_MS));
+	EXPECT_NE(0, read_update(self->p.tx, &err));
+	EXPECT_EQ(0, ready(other, POLLIN, 0));
+	EXPECT_EQ(0, read_update(other, &err));
+	EXPECT_EQ(-EAGAIN, err);
+	close(other);
+}
+
+/* A second receiver beside that of @self, of another bit. */
+static void open_second(struct __test_metadata *_metadata, FIXTURE_DATA(cong) *self, FIXTURE_DATA(cong) *second)
+{
+	const uint64_t bit = RDS_CONG_MONITOR_MASK(addr_port(&self->p.rx_addr));
+
+	*second = *self;
+	second->sent = second->got = 0;
+	do {
+		if (second->p.rx != self->p.rx)
+			close(second->p.rx);
+		second->p.rx_addr = addr_with_port(&self->p.rx_addr, 0);
+		second->p.rx = open_bound(_metadata, &second->p.rx_addr);
+	} while (RDS_CONG_MONITOR_MASK(addr_port(&second->p.rx_addr)) == bit);
+	set_int(_metadata, second->p.rx, SOL_SOCKET, SO_RCVBUF, RCVBUF);
+}
+
+/* What became free is collected until it is read. */
+TEST_F_TIMEOUT(cong, abi14_two_ports_in_one_update, RDS_SLOW_TEST)
+{
+	union rds_addr other_addr = addr_with_port(&self->p.tx_addr, 0);
+	FIXTURE_DATA(cong) second, by_other;
+	int err, other = open_bound(_metadata, &other_addr);
+	uint64_t bits = RDS_CONG_MONITOR_MASK(addr_port(&self->p.rx_addr));
+	char c;
+
+	warm_up(_metadata, self);
+	monitor(_metadata, self->p.tx, 1);
+	open_second(_metadata, self, &second);
+	bits |= RDS_CONG_MONITOR_MASK(addr_port(&second.p.rx_addr));
+	congest(_metadata, self);
+	congest(_metadata, &second);
+	drain(_metadata, self);
+	drain(_metadata, &second);
+	/* another socket finds both free: the maps are there.  With a message behind them, all has been done about them. */
+	by_other = *self;
+	by_other.p.tx = other;
+	send_when_clear(_metadata, &by_other);
+	by_other.p.rx_addr = second.p.rx_addr;
+	send_when_clear(_metadata, &by_other);
+	ASSERT_EQ(1, rds_send(self->p.rx, &other_addr, "x", 1, 0));
+	ASSERT_EQ(1, rds_recv_wait(other, &c, 1, NULL));
+
+	EXPECT_EQ(bits, read_update(self->p.tx, &err));
+	EXPECT_EQ(0, err);
+	read_update(self->p.tx, &err);
+	EXPECT_EQ(-EAGAIN, err);
+	close(second.p.rx);
 	close(other);
 }
 
@@ -507,7 +686,7 @@ TEST_F_TIMEOUT(two, D33_another_peers_ports_are_no_news, RDS_SLOW_TEST)
 	pthread_t thread;
 
 	be_refused(_metadata, self->tx, &self->peer[0]);
-	thread = start_sleeper(_metadata, &s);
+	thread = start_sleeper(_metadata, &s, sleep_in_poll);
 	be_refused(_metadata, other, &self->peer[1]);
 	read_all(_metadata, &self->peer[1]);
 	/* who was refused by that one is woken, the sleeper is not */
@@ -530,7 +709,7 @@ TEST_F_TIMEOUT(two, D33_woken_by_each_that_refused, RDS_SLOW_TEST)
 	for (i = 1; i >= 0; i--) {
 		struct sleeper s = { .fd = self->tx };
 
-		thread = start_sleeper(_metadata, &s);
+		thread = start_sleeper(_metadata, &s, sleep_in_poll);
 		read_all(_metadata, &self->peer[i]);
 		ASSERT_EQ(0, pthread_join(thread, NULL));
 		EXPECT_TRUE(s.events & POLLIN);

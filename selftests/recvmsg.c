@@ -98,13 +98,12 @@ TEST_F(recv, abi7_unbound_socket_waits)
 	EXPECT_EQ(-ETIMEDOUT, rds_recv(fd, &c, 1, 0, NULL));
 }
 
-static void on_signal(int sig) {}
-
 struct blocked {
-	int		fd;
-	volatile pid_t	tid;
-	ssize_t		result;
-	char		c;
+	int			fd;
+	volatile pid_t		tid;
+	ssize_t			result;
+	char			c;
+	struct rds_msg_in	in;
 };
 
 static void *recv_blocking(void *arg)
@@ -112,7 +111,7 @@ static void *recv_blocking(void *arg)
 	struct blocked *b = arg;
 
 	b->tid = my_tid();
-	b->result = rds_recv(b->fd, &b->c, 1, 0, NULL);
+	b->result = rds_recv(b->fd, &b->c, 1, 0, &b->in);
 	return NULL;
 }
 
@@ -129,13 +128,45 @@ static pthread_t start_blocked(struct __test_metadata *_metadata, struct blocked
 
 TEST_F(recv, abi7_signal)
 {
-	struct sigaction act = { .sa_handler = on_signal };
 	struct blocked b = { .fd = self->p.rx };
 	pthread_t thread;
 
-	ASSERT_EQ(0, sigaction(SIGUSR1, &act, NULL));
+	catch_signal(_metadata, SIGUSR1, 0);
 	thread = start_blocked(_metadata, &b);
-	ASSERT_EQ(0, pthread_kill(thread, SIGUSR1));
+	interrupt(_metadata, thread, SIGUSR1);
+	ASSERT_EQ(0, pthread_join(thread, NULL));
+	EXPECT_EQ(-EINTR, b.result);
+}
+
+/* A call that may wait for ever goes on if the program wants that. */
+TEST_F(recv, abi7_signal_restarts)
+{
+	struct blocked b = { .fd = self->p.rx };
+	pthread_t thread;
+	int i;
+
+	catch_signal(_metadata, SIGUSR1, SA_RESTART);
+	thread = start_blocked(_metadata, &b);
+	for (i = 0; i < 3; i++) {
+		interrupt(_metadata, thread, SIGUSR1);
+		ASSERT_TRUE(thread_sleeps(b.tid));
+	}
+	send_text(_metadata, self, "r");
+	ASSERT_EQ(0, pthread_join(thread, NULL));
+	EXPECT_EQ(1, b.result);
+	EXPECT_EQ('r', b.c);
+}
+
+/* One with a time-out would wait for all of it again, and does not. */
+TEST_F(recv, abi7_signal_ends_a_limited_wait)
+{
+	struct blocked b = { .fd = self->p.rx };
+	pthread_t thread;
+
+	catch_signal(_metadata, SIGUSR1, SA_RESTART);
+	set_timeo(_metadata, self->p.rx, SO_RCVTIMEO, 2 * RDS_WAIT_MS);
+	thread = start_blocked(_metadata, &b);
+	interrupt(_metadata, thread, SIGUSR1);
 	ASSERT_EQ(0, pthread_join(thread, NULL));
 	EXPECT_EQ(-EINTR, b.result);
 }
@@ -495,6 +526,21 @@ TEST_F(recv, abi7_notification_before_data)
 	expect_status(_metadata, &in, 0, 77);
 	EXPECT_EQ(4, rds_recv(self->p.tx, buf, sizeof(buf), MSG_DONTWAIT, &in));
 	EXPECT_EQ(0, in.nr_status);
+}
+
+TEST_F(recv, abi7_notification_wakes_reader)
+{
+	struct blocked b = { .fd = self->p.tx };
+	pthread_t thread;
+
+	prepare_rdma(_metadata, self);
+	thread = start_blocked(_metadata, &b);
+	ASSERT_EQ(0, rdma_op(self->p.tx, &self->p.rx_addr, self->cookie, 0, "n", 1,
+			     RDS_RDMA_READWRITE | RDS_RDMA_NOTIFY_ME | RDS_RDMA_SILENT, 70));
+	ASSERT_EQ(0, pthread_join(thread, NULL));
+	EXPECT_EQ(0, b.result);
+	EXPECT_EQ(1, b.in.nr_cmsgs);
+	expect_status(_metadata, &b.in, 0, 70);
 }
 
 TEST_F(recv, abi7_peek_brings_the_cookie)

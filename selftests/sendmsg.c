@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* abi section 5: sendmsg(), its checks in their order, sizes, and waiting for room. */
-#include "rds_test.h"
+#include <limits.h>
+#include "info_list.h"
 
 /* --- order of checks: a message that breaks several rules reports the first --- */
 
@@ -579,8 +580,6 @@ TEST_F(dead_peer, abi5_22_abi10_sndtimeo)
 	EXPECT_GE(now_ms() - start, 200);
 }
 
-static void on_signal(int sig) {}
-
 struct blocked {
 	int			fd;
 	const union rds_addr	*to;
@@ -595,6 +594,17 @@ static void *send_blocking(void *arg)
 	b->tid = my_tid();
 	b->result = rds_send(b->fd, b->to, "x", 1, 0);
 	return NULL;
+}
+
+static pthread_t start_blocked(struct __test_metadata *_metadata, struct blocked *b)
+{
+	pthread_t thread;
+
+	ASSERT_EQ(0, pthread_create(&thread, NULL, send_blocking, b));
+	while (!b->tid)
+		nap();
+	ASSERT_TRUE(thread_sleeps(b->tid));
+	return thread;
 }
 
 /* Told as sent, though nothing can be transmitted: the length, until there is no room. */
@@ -612,18 +622,55 @@ TEST_F(dead_peer, abi5_20_D05_queued_is_success)
 
 TEST_F(dead_peer, abi5_22_signal)
 {
-	struct sigaction act = { .sa_handler = on_signal };
 	struct blocked b = { .fd = self->fd, .to = &self->to };
 	pthread_t thread;
 
-	ASSERT_EQ(0, sigaction(SIGUSR1, &act, NULL));
-	ASSERT_EQ(0, pthread_create(&thread, NULL, send_blocking, &b));
-	while (!b.tid)
-		nap();
-	ASSERT_TRUE(thread_sleeps(b.tid));
-	ASSERT_EQ(0, pthread_kill(thread, SIGUSR1));
+	catch_signal(_metadata, SIGUSR1, 0);
+	thread = start_blocked(_metadata, &b);
+	interrupt(_metadata, thread, SIGUSR1);
 	ASSERT_EQ(0, pthread_join(thread, NULL));
 	EXPECT_EQ(-EINTR, b.result);
+}
+
+/* A call that may wait for ever goes on if the program wants that. */
+TEST_F(dead_peer, abi5_22_signal_restarts)
+{
+	struct blocked b = { .fd = self->fd, .to = &self->to };
+	pthread_t thread;
+	int i;
+
+	catch_signal(_metadata, SIGUSR1, SA_RESTART);
+	thread = start_blocked(_metadata, &b);
+	for (i = 0; i < 3; i++) {
+		interrupt(_metadata, thread, SIGUSR1);
+		ASSERT_TRUE(thread_sleeps(b.tid));
+	}
+	ASSERT_EQ(0, set_opt(self->fd, RDS_CANCEL_SENT_TO, &self->to, addr_len(&self->to)));
+	ASSERT_EQ(0, pthread_join(thread, NULL));
+	EXPECT_EQ(1, b.result);
+}
+
+/* One with a time-out would wait for all of it again, and does not. */
+TEST_F(dead_peer, abi5_22_signal_ends_a_limited_wait)
+{
+	struct blocked b = { .fd = self->fd, .to = &self->to };
+	pthread_t thread;
+
+	catch_signal(_metadata, SIGUSR1, SA_RESTART);
+	set_timeo(_metadata, self->fd, SO_SNDTIMEO, 2 * RDS_WAIT_MS);
+	thread = start_blocked(_metadata, &b);
+	interrupt(_metadata, thread, SIGUSR1);
+	ASSERT_EQ(0, pthread_join(thread, NULL));
+	EXPECT_EQ(-EINTR, b.result);
+}
+
+/* It takes no room, and needs none. */
+TEST_F(dead_peer, abi5_empty_message_passes_a_full_buffer)
+{
+	EXPECT_EQ(-EAGAIN, rds_send(self->fd, &self->to, "x", 1, MSG_DONTWAIT));
+	EXPECT_EQ(0, rds_send(self->fd, &self->to, NULL, 0, MSG_DONTWAIT));
+	EXPECT_EQ(0, rds_send(self->fd, &self->to, NULL, 0, 0));
+	EXPECT_EQ(-EAGAIN, rds_send(self->fd, &self->to, "x", 1, MSG_DONTWAIT));
 }
 
 TEST_F(dead_peer, abi5_8_room_does_not_hide_size)
@@ -633,12 +680,37 @@ TEST_F(dead_peer, abi5_8_room_does_not_hide_size)
 	EXPECT_EQ(-EMSGSIZE, rds_send(self->fd, &self->to, big, sizeof(big), MSG_DONTWAIT));
 }
 
-TEST_F(dead_peer, abi15_close_drops_the_queue)
+/* What the socket bound to @from has sent to @to and is not acknowledged. */
+static unsigned int count_queued(int fd, const union rds_addr *from, const union rds_addr *to)
 {
-	union rds_addr again = self->a;
+	static const int lists[] = { RDS6_INFO_SEND_MESSAGES, RDS6_INFO_RETRANS_MESSAGES };
+	struct rds6_info_message *m;
+	static struct list l;
+	unsigned int i, n = 0;
 
+	for (i = 0; i < ARRAY_SIZE(lists); i++) {
+		if (list_read(fd, lists[i], &l) < 0)
+			return UINT_MAX;
+		for_each_record(m, l)
+			n += is_addr(m->laddr, from) && m->lport == from->in.sin_port && is_addr(m->faddr, to);
+	}
+	return n;
+}
+
+/* At once, whatever SO_LINGER says. */
+TEST_F(dead_peer, abi10_abi15_close_drops_the_queue)
+{
+	struct linger linger = { .l_onoff = 1, .l_linger = 3600 };
+	union rds_addr again = self->a;
+	int asker = rds_socket();
+
+	ASSERT_GE(asker, 0);
+	ASSERT_EQ(0, setsockopt(self->fd, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger)));
+	EXPECT_EQ(3, count_queued(asker, &self->a, &self->to));
 	EXPECT_EQ(0, close(self->fd));
+	EXPECT_EQ(0, count_queued(asker, &self->a, &self->to));
 	self->fd = open_bound(_metadata, &again);
+	close(asker);
 }
 
 /* --- D06: the first message ever to somebody who never answers --- */
@@ -694,17 +766,13 @@ TEST_F(black_hole, D06_blocking_has_a_limit)
 
 TEST_F(black_hole, D06_blocking_is_interruptible)
 {
-	struct sigaction act = { .sa_handler = on_signal };
 	struct blocked b = { .fd = self->fd, .to = &self->to };
 	pthread_t thread;
 
-	ASSERT_EQ(0, sigaction(SIGINT, &act, NULL));
+	catch_signal(_metadata, SIGINT, 0);
 	EXPECT_EQ(ROOM, rds_send(self->fd, &self->to, self->chunk, ROOM, 0));
-	ASSERT_EQ(0, pthread_create(&thread, NULL, send_blocking, &b));
-	while (!b.tid)
-		nap();
-	ASSERT_TRUE(thread_sleeps(b.tid));
-	ASSERT_EQ(0, pthread_kill(thread, SIGINT));
+	thread = start_blocked(_metadata, &b);
+	interrupt(_metadata, thread, SIGINT);
 	ASSERT_EQ(0, pthread_join(thread, NULL));
 	EXPECT_EQ(-EINTR, b.result);
 }
