@@ -474,4 +474,15 @@ TEST_F(compat, abi13_D71_ioctl)
 	EXPECT_EQ(ENOTTY, errno);
 }
 
+/* Nobody translates the calls for types of service, as in mainline. */
+TEST_F(compat, D71_abi13_types_of_service)
+{
+	self->m->local[0] = 3;
+	EXPECT_EQ(-ENOTTY, call32(NR32_IOCTL, self->p.tx, SIOCRDSSETTOS, low(self->m->local), 0, 0));
+	EXPECT_EQ(-ENOTTY, call32(NR32_IOCTL, self->p.tx, SIOCRDSGETTOS, low(self->m->local), 0, 0));
+	EXPECT_EQ(3, self->m->local[0]);
+	EXPECT_EQ(0, ioctl(self->p.tx, SIOCRDSGETTOS, self->m->local));
+	EXPECT_EQ(0, self->m->local[0]);
+}
+
 TEST_HARNESS_MAIN

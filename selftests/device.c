@@ -138,9 +138,11 @@ TEST_F_TIMEOUT(gone, abi17_ib_max_recv_wr, RDS_SLOW_TEST)
 }
 
 /* A key and its pages live on without their device, opening nothing. */
-TEST_F_TIMEOUT(gone, D39_key_of_a_device_that_went, RDS_SLOW_TEST)
+TEST_F_TIMEOUT(gone, D39_abi6_key_of_a_device_that_went, RDS_SLOW_TEST)
 {
+	struct rds_get_mr_args map = { .vec = { (uintptr_t)self->remote, LEN }, .flags = WRITE };
 	rds_rdma_cookie_t cookie, other;
+	struct rds_msg_out m;
 	int status;
 	char c;
 
@@ -148,7 +150,10 @@ TEST_F_TIMEOUT(gone, D39_key_of_a_device_that_went, RDS_SLOW_TEST)
 	memset(self->remote, 0x33, LEN);
 	device_delete(_metadata);
 	EXPECT_LT(0, pinned_bytes());
-	EXPECT_GT(0, get_mr(self->p.rx, self->remote, LEN, WRITE, &other));
+	EXPECT_EQ(-EAGAIN, get_mr(self->p.rx, self->remote, LEN, WRITE, &other));
+	msg_init(&m, &self->p.tx_addr, "x", 1);
+	msg_cmsg(&m, SOL_RDS, RDS_CMSG_RDMA_MAP, &map, sizeof(map));
+	EXPECT_EQ(-EAGAIN, msg_send(self->p.rx, &m, MSG_DONTWAIT));
 	device_add(_metadata);
 	/* connected anew */
 	ASSERT_EQ(1, rds_send(self->p.tx, &self->p.rx_addr, "c", 1, 0));

@@ -341,19 +341,37 @@ TEST_F_TIMEOUT(error, D22_registering_over_broken_connections, RDS_SLOW_TEST)
 	expect_works(_metadata, self);
 }
 
+/* A write behind the registered bytes, whose end nobody has asked for. */
+static void fail_unasked(struct __test_metadata *_metadata, FIXTURE_DATA(error) *self, int recverr, uint64_t token)
+{
+	ASSERT_EQ(0, set_opt(self->p.tx, RDS_RECVERR, &recverr, sizeof(recverr)));
+	ASSERT_EQ(0, rdma_op(self->p.tx, &self->p.rx_addr, self->cookie, LEN, self->local, 8,
+			     WRITE | RDS_RDMA_SILENT, token));
+}
+
+/* As DROPPED, whatever the reason; the option counts when the operation is sent. */
 TEST_F_TIMEOUT(error, abi7_recverr_reports_failures, RDS_SLOW_TEST)
 {
+	int status, on = 1, off = 0;
 	uint64_t token = 0;
-	int status, on = 1;
 
+	fail_unasked(_metadata, self, on, 3);
+	ASSERT_EQ(0, set_opt(self->p.tx, RDS_RECVERR, &off, sizeof(off)));
+	EXPECT_EQ(RDS_RDMA_DROPPED, rdma_status(self->p.tx, &token));
+	EXPECT_EQ(3, token);
+
+	/* without it nothing is told: what ends behind it comes first */
+	fail_unasked(_metadata, self, off, 4);
 	ASSERT_EQ(0, set_opt(self->p.tx, RDS_RECVERR, &on, sizeof(on)));
-	ASSERT_EQ(0, rdma_op(self->p.tx, &self->p.rx_addr, self->cookie, LEN, self->local, 8,
-			     WRITE | RDS_RDMA_SILENT, 3));
+	ASSERT_EQ(0, rdma_op(self->p.tx, &self->p.rx_addr, self->cookie, 0, self->local, 8,
+			     WRITE | RDS_RDMA_SILENT | RDS_RDMA_NOTIFY_ME, 5));
 	status = rdma_status(self->p.tx, &token);
-	EXPECT_TRUE(status == RDS_RDMA_DROPPED || status == RDS_RDMA_REMOTE_ERROR) {
+	EXPECT_EQ(5, token);
+	/* it may have gone out already when the connection broke */
+	EXPECT_TRUE(status == RDS_RDMA_SUCCESS || status == RDS_RDMA_DROPPED) {
 		TH_LOG("status %d", status);
 	}
-	EXPECT_EQ(3, token);
+	EXPECT_EQ(-EAGAIN, rds_recv(self->p.tx, NULL, 0, MSG_DONTWAIT, NULL));
 }
 
 /* --- D18: a key goes away while it is used --- */
