@@ -35,9 +35,7 @@ FIXTURE(gone) {
 	char			*remote;
 	char			*local;
 };
-FIXTURE_VARIANT(gone) { enum rds_bed bed; };
-FIXTURE_VARIANT_ADD(gone, rxe) { BED_RXE };
-FIXTURE_VARIANT_ADD(gone, rxe6) { BED_RXE6 };
+RDS_RXE_VARIANTS(gone);
 
 FIXTURE_SETUP(gone)
 {

@@ -12,18 +12,39 @@ FIXTURE(info) {
 RDS_BED_VARIANTS(info);
 RDS_BED_VARIANT_RXE6(info);
 
-FIXTURE_SETUP(info)
+/* The same where messages may have to wait, unlike on loopback. */
+FIXTURE(device) {
+	FIXTURE_DATA(info)	info;
+};
+RDS_RXE_VARIANTS(device);
+
+static void setup_info(struct __test_metadata *_metadata, FIXTURE_DATA(info) *s, enum rds_bed bed)
 {
 	char c;
 
-	pair_open(_metadata, &self->p, variant->bed);
-	ASSERT_EQ(1, rds_send(self->p.tx, &self->p.rx_addr, "x", 1, 0));
-	ASSERT_EQ(1, rds_recv_wait(self->p.rx, &c, 1, NULL));
+	pair_open(_metadata, &s->p, bed);
+	ASSERT_EQ(1, rds_send(s->p.tx, &s->p.rx_addr, "x", 1, 0));
+	ASSERT_EQ(1, rds_recv_wait(s->p.rx, &c, 1, NULL));
+}
+
+FIXTURE_SETUP(info)
+{
+	setup_info(_metadata, self, variant->bed);
 }
 
 FIXTURE_TEARDOWN(info)
 {
 	pair_close(&self->p);
+}
+
+FIXTURE_SETUP(device)
+{
+	setup_info(_metadata, &self->info, variant->bed);
+}
+
+FIXTURE_TEARDOWN(device)
+{
+	pair_close(&self->info.p);
 }
 
 static ino_t inode(int fd)
@@ -249,35 +270,34 @@ TEST_F_TIMEOUT(info, abi12_rdma_connections, RDS_SLOW_TEST)
 }
 
 /* D26: of a connection that never came up there is little to tell, and no more is told.  Both forms end alike. */
-TEST_F_TIMEOUT(info, D26_connection_to_nobody, RDS_SLOW_TEST)
+TEST_F_TIMEOUT(device, D26_connection_to_nobody, RDS_SLOW_TEST)
 {
+	FIXTURE_DATA(info) *s = &self->info;
 	const size_t rest = offsetof(struct rds_info_rdma_connection, src_gid);
 	const size_t rest6 = offsetof(struct rds6_info_rdma_connection, src_gid);
-	union rds_addr to = addr_with_port(&self->p.rx_addr, 7000);
+	union rds_addr to = addr_with_port(&s->p.rx_addr, 7000);
 	struct rds6_info_rdma_connection *c;
 	struct rds_info_rdma_connection *c4;
 
-	if (!bed_is_rxe(variant->bed))
-		return;	/* only RDMA connections are on these lists */
 	if (is_v4(&to))
 		((unsigned char *)&to.in.sin_addr)[3] = 252;
 	else
 		to.in6.sin6_addr.s6_addr[15] = 252;
-	ASSERT_EQ(1, rds_send(self->p.tx, &to, "x", 1, 0));
+	ASSERT_EQ(1, rds_send(s->p.tx, &to, "x", 1, 0));
 
-	ASSERT_LE(0, list_read(self->p.rx, RDS6_INFO_IB_CONNECTIONS, &self->l));
-	for_each_record(c, self->l) {
+	ASSERT_LE(0, list_read(s->p.rx, RDS6_INFO_IB_CONNECTIONS, &s->l));
+	for_each_record(c, s->l) {
 		if (is_addr(c->dst_addr, &to)) {
 			EXPECT_TRUE(all_bytes((char *)c + rest6, sizeof(*c) - rest6, 0));
 		}
 	}
-	ASSERT_LE(0, list_read(self->p.rx, RDS_INFO_IB_CONNECTIONS, &self->l));
-	for_each_record(c4, self->l) {
+	ASSERT_LE(0, list_read(s->p.rx, RDS_INFO_IB_CONNECTIONS, &s->l));
+	for_each_record(c4, s->l) {
 		if (is_v4(&to) && c4->dst_addr == to.in.sin_addr.s_addr) {
 			EXPECT_TRUE(all_bytes((char *)c4 + rest, sizeof(*c4) - rest, 0));
 		}
 	}
-	ASSERT_EQ(0, set_opt(self->p.tx, RDS_CANCEL_SENT_TO, &to, addr_len(&to)));
+	ASSERT_EQ(0, set_opt(s->p.tx, RDS_CANCEL_SENT_TO, &to, addr_len(&to)));
 }
 
 /* --- messages --- */
@@ -296,35 +316,34 @@ static unsigned int count_messages(FIXTURE_DATA(info) *self, int opt, const unio
 }
 
 /* Nobody has the peer's address: what is sent there waits.  Mainline shows 0.0.0.0 for both ends. */
-TEST_F_TIMEOUT(info, abi12_better_send_messages, RDS_SLOW_TEST)
+TEST_F_TIMEOUT(device, abi12_better_send_messages, RDS_SLOW_TEST)
 {
-	union rds_addr to = addr_with_port(&self->p.rx_addr, 7000);
+	FIXTURE_DATA(info) *s = &self->info;
+	union rds_addr to = addr_with_port(&s->p.rx_addr, 7000);
 	struct rds_info_message *m;
 	char data[200] = "";
 	unsigned int n4 = 0;
 	int i;
 
-	if (!bed_is_rxe(variant->bed))
-		return;	/* on loopback nothing waits */
 	if (is_v4(&to))
 		((unsigned char *)&to.in.sin_addr)[3] = 250;
 	else
 		to.in6.sin6_addr.s6_addr[15] = 250;
 	for (i = 0; i < 3; i++)
-		ASSERT_EQ(100 + i, rds_send(self->p.tx, &to, data, 100 + i, 0));
-	EXPECT_EQ(3, count_messages(self, RDS6_INFO_SEND_MESSAGES, &to));
-	EXPECT_EQ(sizeof(struct rds6_info_message), self->l.stride);
-	EXPECT_EQ(0, count_messages(self, RDS6_INFO_RETRANS_MESSAGES, &to));
+		ASSERT_EQ(100 + i, rds_send(s->p.tx, &to, data, 100 + i, 0));
+	EXPECT_EQ(3, count_messages(s, RDS6_INFO_SEND_MESSAGES, &to));
+	EXPECT_EQ(sizeof(struct rds6_info_message), s->l.stride);
+	EXPECT_EQ(0, count_messages(s, RDS6_INFO_RETRANS_MESSAGES, &to));
 
-	list_read(self->p.rx, RDS_INFO_SEND_MESSAGES, &self->l);
-	EXPECT_EQ(sizeof(*m), self->l.stride);
-	for_each_record(m, self->l)
-		n4 += m->laddr == self->p.tx_addr.in.sin_addr.s_addr &&
+	list_read(s->p.rx, RDS_INFO_SEND_MESSAGES, &s->l);
+	EXPECT_EQ(sizeof(*m), s->l.stride);
+	for_each_record(m, s->l)
+		n4 += m->laddr == s->p.tx_addr.in.sin_addr.s_addr &&
 		      m->faddr == to.in.sin_addr.s_addr && m->fport == htons(7000);
 	EXPECT_EQ(is_v4(&to) ? 3 : 0, n4);
 
-	ASSERT_EQ(0, set_opt(self->p.tx, RDS_CANCEL_SENT_TO, &to, addr_len(&to)));
-	EXPECT_EQ(0, count_messages(self, RDS6_INFO_SEND_MESSAGES, &to));
+	ASSERT_EQ(0, set_opt(s->p.tx, RDS_CANCEL_SENT_TO, &to, addr_len(&to)));
+	EXPECT_EQ(0, count_messages(s, RDS6_INFO_SEND_MESSAGES, &to));
 }
 
 TEST_F_TIMEOUT(info, abi12_recv_messages, RDS_SLOW_TEST)

@@ -13,6 +13,12 @@ FIXTURE(paths) {
 RDS_BED_VARIANTS(paths);
 RDS_BED_VARIANT_RXE6(paths);
 
+/* The same for connections of a device, which are made and break. */
+FIXTURE(device) {
+	FIXTURE_DATA(paths)	paths;
+};
+RDS_RXE_VARIANTS(device);
+
 static int64_t real_ns(void)
 {
 	struct timespec ts;
@@ -42,15 +48,30 @@ static void pass_message(struct __test_metadata *_metadata, FIXTURE_DATA(paths) 
 	ASSERT_EQ(n, in);
 }
 
+static void setup_paths(struct __test_metadata *_metadata, FIXTURE_DATA(paths) *s, enum rds_bed bed)
+{
+	pair_open(_metadata, &s->p, bed);
+	pass_message(_metadata, s, 0);
+}
+
 FIXTURE_SETUP(paths)
 {
-	pair_open(_metadata, &self->p, variant->bed);
-	pass_message(_metadata, self, 0);
+	setup_paths(_metadata, self, variant->bed);
 }
 
 FIXTURE_TEARDOWN(paths)
 {
 	pair_close(&self->p);
+}
+
+FIXTURE_SETUP(device)
+{
+	setup_paths(_metadata, &self->paths, variant->bed);
+}
+
+FIXTURE_TEARDOWN(device)
+{
+	pair_close(&self->paths.p);
 }
 
 /* The administrator's calls */
@@ -95,22 +116,21 @@ TEST_F_TIMEOUT(paths, a_path_that_is_up, RDS_SLOW_TEST)
 }
 
 /* Nobody has the address: attempts and what became of them. */
-TEST_F_TIMEOUT(paths, a_path_to_nobody, RDS_SLOW_TEST)
+TEST_F_TIMEOUT(device, a_path_to_nobody, RDS_SLOW_TEST)
 {
-	union rds_addr to = addr_with_port(&self->p.rx_addr, 7000);
-	struct rds_info_path *path = &self->path;
+	FIXTURE_DATA(paths) *s = &self->paths;
+	union rds_addr to = addr_with_port(&s->p.rx_addr, 7000);
+	struct rds_info_path *path = &s->path;
 	int64_t end = now_ms() + RDS_WAIT_MS, start = real_ns();
 
-	if (!bed_is_rxe(variant->bed))
-		return;	/* all of loopback's addresses are there */
 	if (is_v4(&to))
 		((unsigned char *)&to.in.sin_addr)[3] = 249;
 	else
 		to.in6.sin6_addr.s6_addr[15] = 249;
-	ASSERT_EQ(1, rds_send(self->p.tx, &to, "x", 1, 0));
+	ASSERT_EQ(1, rds_send(s->p.tx, &to, "x", 1, 0));
 	do {
 		nap();
-		ASSERT_EQ(1, rdma_path(self, &self->p.tx_addr, &to));
+		ASSERT_EQ(1, rdma_path(s, &s->p.tx_addr, &to));
 	} while ((path->nr_drops < 1 || path->requests < 2) && now_ms() < end);
 	EXPECT_GE(path->nr_drops, 1);
 	EXPECT_GE(path->requests, 2);
@@ -123,7 +143,7 @@ TEST_F_TIMEOUT(paths, a_path_to_nobody, RDS_SLOW_TEST)
 	EXPECT_LE(path->drops[0].when, real_ns());
 	EXPECT_NE(0, path->drops[0].reason[0]);
 	EXPECT_EQ(0, path->drops[0].flags);
-	ASSERT_EQ(0, set_opt(self->p.tx, RDS_CANCEL_SENT_TO, &to, addr_len(&to)));
+	ASSERT_EQ(0, set_opt(s->p.tx, RDS_CANCEL_SENT_TO, &to, addr_len(&to)));
 }
 
 /* --- reset -------------------------------------------------------------- */
@@ -172,20 +192,19 @@ TEST_F_TIMEOUT(paths, reset_loses_nothing, RDS_SLOW_TEST)
 }
 
 /* The other end is told, and knows that it was not its own doing. */
-TEST_F_TIMEOUT(paths, the_peer_sees_a_reset, RDS_SLOW_TEST)
+TEST_F_TIMEOUT(device, the_peer_sees_a_reset, RDS_SLOW_TEST)
 {
-	struct rds_info_path *path = &self->path;
+	FIXTURE_DATA(paths) *s = &self->paths;
+	struct rds_info_path *path = &s->path;
 	int64_t end = now_ms() + RDS_WAIT_MS;
 	uint64_t drops;
 
-	if (!bed_is_rxe(variant->bed))
-		return;	/* it is not reset */
-	ASSERT_EQ(1, rdma_path(self, &self->p.rx_addr, &self->p.tx_addr));
+	ASSERT_EQ(1, rdma_path(s, &s->p.rx_addr, &s->p.tx_addr));
 	drops = path->nr_drops;
-	ASSERT_EQ(0, reset(self->p.tx, &self->p.tx_addr, &self->p.rx_addr));
+	ASSERT_EQ(0, reset(s->p.tx, &s->p.tx_addr, &s->p.rx_addr));
 	do {
 		nap();
-		ASSERT_EQ(1, rdma_path(self, &self->p.rx_addr, &self->p.tx_addr));
+		ASSERT_EQ(1, rdma_path(s, &s->p.rx_addr, &s->p.tx_addr));
 	} while (path->nr_drops == drops && now_ms() < end);
 	EXPECT_GT(path->nr_drops, drops);
 	EXPECT_TRUE(find_drop(path, "disconnected") || find_drop(path, "peer_reconnected"));
@@ -195,37 +214,36 @@ TEST_F_TIMEOUT(paths, the_peer_sees_a_reset, RDS_SLOW_TEST)
 }
 
 /* All of a source's connections, by either call; those of others stay. */
-TEST_F_TIMEOUT(paths, reset_all_of_a_source, RDS_SLOW_TEST)
+TEST_F_TIMEOUT(device, reset_all_of_a_source, RDS_SLOW_TEST)
 {
-	const struct rds_info_path *path = &self->path;
-	union rds_addr nobody = self->p.tx_addr;
+	FIXTURE_DATA(paths) *s = &self->paths;
+	const struct rds_info_path *path = &s->path;
+	union rds_addr nobody = s->p.tx_addr;
 	int64_t end = now_ms() + RDS_WAIT_MS;
 	uint64_t drops;
 
-	if (!bed_is_rxe(variant->bed))
-		return;	/* it is not reset */
-	ASSERT_EQ(1, my_path(self, variant->bed));
+	ASSERT_EQ(1, my_path(s, variant->bed));
 	drops = path->nr_drops;
 	if (is_v4(&nobody))
 		((unsigned char *)&nobody.in.sin_addr)[3] = 248;
 	else
 		nobody.in6.sin6_addr.s6_addr[15] = 248;
-	ASSERT_EQ(0, reset(self->p.tx, &nobody, NULL));
+	ASSERT_EQ(0, reset(s->p.tx, &nobody, NULL));
 	/* other types of service, other peers */
-	ASSERT_EQ(0, reset_conn(self->p.tx, 77, &self->p.tx_addr, &self->p.rx_addr));
-	ASSERT_EQ(0, reset(self->p.tx, &self->p.tx_addr, &nobody));
-	pass_message(_metadata, self, 1);
-	ASSERT_EQ(1, my_path(self, variant->bed));
+	ASSERT_EQ(0, reset_conn(s->p.tx, 77, &s->p.tx_addr, &s->p.rx_addr));
+	ASSERT_EQ(0, reset(s->p.tx, &s->p.tx_addr, &nobody));
+	pass_message(_metadata, s, 1);
+	ASSERT_EQ(1, my_path(s, variant->bed));
 	EXPECT_EQ(drops, path->nr_drops);
 
-	ASSERT_EQ(0, reset_conn(self->p.tx, 0, &self->p.tx_addr, NULL));
+	ASSERT_EQ(0, reset_conn(s->p.tx, 0, &s->p.tx_addr, NULL));
 	do {
 		nap();
-		ASSERT_EQ(1, my_path(self, variant->bed));
+		ASSERT_EQ(1, my_path(s, variant->bed));
 	} while (path->nr_drops == drops && now_ms() < end);
 	EXPECT_GT(path->nr_drops, drops);
 	EXPECT_NE(NULL, find_drop(path, "user_reset"));
-	pass_message(_metadata, self, 2);
+	pass_message(_metadata, s, 2);
 }
 
 /* --- heartbeats --------------------------------------------------------- */
@@ -240,30 +258,29 @@ static void swap_sysctl(struct __test_metadata *_metadata, const char *name, lon
 }
 
 /* Two of us ask each other for signs of life, and get them: an idle connection stays. */
-TEST_F_TIMEOUT(paths, heartbeats_keep_a_connection, RDS_SLOW_TEST)
+TEST_F_TIMEOUT(device, heartbeats_keep_a_connection, RDS_SLOW_TEST)
 {
+	FIXTURE_DATA(paths) *s = &self->paths;
 	long interval = 1, timeout = 60;
 	int64_t end = now_ms() + RDS_WAIT_MS;
 	uint64_t sent, got;
 
-	if (!bed_is_rxe(variant->bed))
-		return;	/* both ends are here */
 	swap_sysctl(_metadata, "conn_heartbeat_interval_secs", &interval);
 	swap_sysctl(_metadata, "conn_heartbeat_timeout_secs", &timeout);
 	/* the interval counts from the next connect */
-	ASSERT_EQ(0, reset(self->p.tx, &self->p.tx_addr, &self->p.rx_addr));
-	pass_message(_metadata, self, 3);
-	sent = counter(self->p.tx, "ib_hb_ping_sent");
-	got = counter(self->p.tx, "ib_hb_pong_received");
-	while (counter(self->p.tx, "ib_hb_pong_received") < got + 5 && now_ms() < end)
+	ASSERT_EQ(0, reset(s->p.tx, &s->p.tx_addr, &s->p.rx_addr));
+	pass_message(_metadata, s, 3);
+	sent = counter(s->p.tx, "ib_hb_ping_sent");
+	got = counter(s->p.tx, "ib_hb_pong_received");
+	while (counter(s->p.tx, "ib_hb_pong_received") < got + 5 && now_ms() < end)
 		nap();
-	EXPECT_GE(counter(self->p.tx, "ib_hb_pong_received"), got + 5);
-	EXPECT_GE(counter(self->p.tx, "ib_hb_ping_sent"), sent + 5);
+	EXPECT_GE(counter(s->p.tx, "ib_hb_pong_received"), got + 5);
+	EXPECT_GE(counter(s->p.tx, "ib_hb_ping_sent"), sent + 5);
 	swap_sysctl(_metadata, "conn_heartbeat_interval_secs", &interval);
 	swap_sysctl(_metadata, "conn_heartbeat_timeout_secs", &timeout);
-	ASSERT_EQ(1, my_path(self, variant->bed));
-	EXPECT_EQ(NULL, find_drop(&self->path, "heartbeat"));
-	EXPECT_EQ(RDS_INFO_PATH_UP, self->path.state);
+	ASSERT_EQ(1, my_path(s, variant->bed));
+	EXPECT_EQ(NULL, find_drop(&s->path, "heartbeat"));
+	EXPECT_EQ(RDS_INFO_PATH_UP, s->path.state);
 }
 
 /* --- connections that nobody uses --------------------------------------- */
@@ -286,6 +303,11 @@ FIXTURE_VARIANT(idle) { enum rds_bed bed; };
 FIXTURE_VARIANT_ADD(idle, loop4) { .bed = BED_LOOP4 };
 FIXTURE_VARIANT_ADD(idle, rxe) { .bed = BED_RXE };
 
+/* What loopback, which has one end and is always connected, has no counterpart of. */
+FIXTURE(idle_device) {
+	FIXTURE_DATA(idle)	idle;
+};
+
 static void own_addresses(struct __test_metadata *_metadata, FIXTURE_DATA(idle) *self)
 {
 	char from[INET_ADDRSTRLEN], to[INET_ADDRSTRLEN], add[256];
@@ -303,29 +325,49 @@ static void own_addresses(struct __test_metadata *_metadata, FIXTURE_DATA(idle) 
 	ASSERT_EQ(0, system(add));
 }
 
+static void setup_idle(struct __test_metadata *_metadata, FIXTURE_DATA(idle) *s, enum rds_bed bed)
+{
+	s->rxe = bed_is_rxe(bed);
+	if (!s->rxe)
+		ASSERT_EQ(0, unshare(CLONE_NEWNET));
+	bed_need(_metadata, bed, &s->from, &s->to);
+	s->other = addr_with_port(&s->from, 0);
+	s->idle = sysctl_get("connection_idle_seconds");
+	ASSERT_EQ(600, s->idle);
+	own_addresses(_metadata, s);
+	s->asker = open_bound(_metadata, &s->other);
+	s->tx = open_bound_soon(_metadata, &s->from);
+	s->rx = open_bound_soon(_metadata, &s->to);
+}
+
+static void teardown_idle(struct __test_metadata *_metadata, FIXTURE_DATA(idle) *s)
+{
+	close(s->tx);
+	close(s->rx);
+	close(s->asker);
+	EXPECT_EQ(0, sysctl_set("connection_idle_seconds", s->idle));
+	if (s->delete[0])
+		EXPECT_EQ(0, system(s->delete));
+}
+
 FIXTURE_SETUP(idle)
 {
-	self->rxe = bed_is_rxe(variant->bed);
-	if (!self->rxe)
-		ASSERT_EQ(0, unshare(CLONE_NEWNET));
-	bed_need(_metadata, variant->bed, &self->from, &self->to);
-	self->other = addr_with_port(&self->from, 0);
-	self->idle = sysctl_get("connection_idle_seconds");
-	ASSERT_EQ(600, self->idle);
-	own_addresses(_metadata, self);
-	self->asker = open_bound(_metadata, &self->other);
-	self->tx = open_bound_soon(_metadata, &self->from);
-	self->rx = open_bound_soon(_metadata, &self->to);
+	setup_idle(_metadata, self, variant->bed);
 }
 
 FIXTURE_TEARDOWN(idle)
 {
-	close(self->tx);
-	close(self->rx);
-	close(self->asker);
-	EXPECT_EQ(0, sysctl_set("connection_idle_seconds", self->idle));
-	if (self->delete[0])
-		EXPECT_EQ(0, system(self->delete));
+	teardown_idle(_metadata, self);
+}
+
+FIXTURE_SETUP(idle_device)
+{
+	setup_idle(_metadata, &self->idle, BED_RXE);
+}
+
+FIXTURE_TEARDOWN(idle_device)
+{
+	teardown_idle(_metadata, &self->idle);
 }
 
 /* How many connections there are from one to the other; of the last one, its path. */
@@ -406,38 +448,37 @@ TEST_F_TIMEOUT(idle, closed_and_forgotten, RDS_SLOW_TEST)
 }
 
 /* One end is forgotten, the other is kept by a socket: each takes the other's numbers for what they are. */
-TEST_F_TIMEOUT(idle, one_end_forgotten, RDS_SLOW_TEST)
+TEST_F_TIMEOUT(idle_device, one_end_forgotten, RDS_SLOW_TEST)
 {
+	FIXTURE_DATA(idle) *s = &self->idle;
 	uint32_t n, in;
 	int64_t end;
 
-	if (!self->rxe)
-		return;	/* there is one end only */
 	for (n = 0; n < 30; n++) {
-		send_idle(_metadata, self, n);
-		take_idle(_metadata, self, n);
+		send_idle(_metadata, s, n);
+		take_idle(_metadata, s, n);
 	}
 	ASSERT_EQ(0, sysctl_set("connection_idle_seconds", 1));
 	/* the receiver's side has no socket that has sent by it */
 	end = now_ms() + RDS_WAIT_MS;
-	while (find(self, &self->to, &self->from) && now_ms() < end)
+	while (find(s, &s->to, &s->from) && now_ms() < end)
 		nap();
-	ASSERT_EQ(0, find(self, &self->to, &self->from));
-	ASSERT_EQ(1, find(self, &self->from, &self->to));
+	ASSERT_EQ(0, find(s, &s->to, &s->from));
+	ASSERT_EQ(1, find(s, &s->from, &s->to));
 	for (n = 30; n < 60; n++)
-		send_idle(_metadata, self, n);
+		send_idle(_metadata, s, n);
 	for (n = 30; n < 60; n++)
-		take_idle(_metadata, self, n);
+		take_idle(_metadata, s, n);
 	/* and now the other way, from the side that counts from 1 */
 	for (n = 60; n < 70; n++) {
-		ASSERT_EQ(sizeof(n), rds_send(self->rx, &self->from, &n, sizeof(n), 0));
-		send_idle(_metadata, self, n);
-		ASSERT_EQ(sizeof(in), rds_recv_wait(self->tx, &in, sizeof(in), NULL));
+		ASSERT_EQ(sizeof(n), rds_send(s->rx, &s->from, &n, sizeof(n), 0));
+		send_idle(_metadata, s, n);
+		ASSERT_EQ(sizeof(in), rds_recv_wait(s->tx, &in, sizeof(in), NULL));
 		ASSERT_EQ(n, in);
-		take_idle(_metadata, self, n);
+		take_idle(_metadata, s, n);
 	}
-	EXPECT_EQ(-EAGAIN, rds_recv(self->rx, &n, sizeof(n), MSG_DONTWAIT, NULL));
-	EXPECT_EQ(-EAGAIN, rds_recv(self->tx, &n, sizeof(n), MSG_DONTWAIT, NULL));
+	EXPECT_EQ(-EAGAIN, rds_recv(s->rx, &n, sizeof(n), MSG_DONTWAIT, NULL));
+	EXPECT_EQ(-EAGAIN, rds_recv(s->tx, &n, sizeof(n), MSG_DONTWAIT, NULL));
 }
 
 /* Another connection, that carries one message, is closed after all. */
@@ -450,35 +491,34 @@ static void wait_for_another(struct __test_metadata *_metadata, FIXTURE_DATA(idl
 }
 
 /* While a port is congested, of which the sender has been told and waits for more, it stays. */
-TEST_F_TIMEOUT(idle, busy_stays, RDS_SLOW_TEST)
+TEST_F_TIMEOUT(idle_device, busy_stays, RDS_SLOW_TEST)
 {
+	FIXTURE_DATA(idle) *s = &self->idle;
 	int size = 2048, n = 0, got, ret;
 	char data[1000] = "";
 	uint64_t drops;
 	int64_t end;
 
-	if (!self->rxe)
-		return;	/* always connected */
-	ASSERT_EQ(0, setsockopt(self->rx, SOL_SOCKET, SO_RCVBUF, &size, sizeof(size)));
+	ASSERT_EQ(0, setsockopt(s->rx, SOL_SOCKET, SO_RCVBUF, &size, sizeof(size)));
 	end = now_ms() + RDS_WAIT_MS;
 	do {
-		ret = rds_send(self->tx, &self->to, data, sizeof(data), MSG_DONTWAIT);
+		ret = rds_send(s->tx, &s->to, data, sizeof(data), MSG_DONTWAIT);
 		n += ret > 0;
 	} while (ret > 0 && now_ms() < end);
 	ASSERT_LT(ret, 0);	/* ENOBUFS or EAGAIN */
-	ASSERT_EQ(1, find(self, &self->from, &self->to));
-	drops = self->path.nr_drops;
+	ASSERT_EQ(1, find(s, &s->from, &s->to));
+	drops = s->path.nr_drops;
 	ASSERT_EQ(0, sysctl_set("connection_idle_seconds", 1));
 	/* the second one was not used for as long as is allowed at a time when this one had not been either */
-	wait_for_another(_metadata, self);
-	wait_for_another(_metadata, self);
-	ASSERT_EQ(1, find(self, &self->from, &self->to));
-	EXPECT_EQ(drops, self->path.nr_drops);
-	EXPECT_EQ(RDS_INFO_PATH_UP, self->path.state);
+	wait_for_another(_metadata, s);
+	wait_for_another(_metadata, s);
+	ASSERT_EQ(1, find(s, &s->from, &s->to));
+	EXPECT_EQ(drops, s->path.nr_drops);
+	EXPECT_EQ(RDS_INFO_PATH_UP, s->path.state);
 	for (got = 0; got < n; got++)
-		ASSERT_EQ(sizeof(data), rds_recv_wait(self->rx, data, sizeof(data), NULL));
+		ASSERT_EQ(sizeof(data), rds_recv_wait(s->rx, data, sizeof(data), NULL));
 	/* and when it is over, it goes */
-	wait_for_idle(_metadata, self, &self->from, &self->to, 0);
+	wait_for_idle(_metadata, s, &s->from, &s->to, 0);
 }
 
 /* --- who may, and how --------------------------------------------------- */

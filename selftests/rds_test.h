@@ -181,6 +181,12 @@ static inline void bed_need(struct __test_metadata *_metadata, enum rds_bed bed,
 #define RDS_BED_VARIANT_RXE6(fixture)						\
 	FIXTURE_VARIANT_ADD(fixture, rxe6) { .bed = BED_RXE6 }
 
+/* For what loopback has no counterpart of: the two that have a device. */
+#define RDS_RXE_VARIANTS(fixture)						\
+	FIXTURE_VARIANT(fixture) { enum rds_bed bed; };				\
+	FIXTURE_VARIANT_ADD(fixture, rxe) { .bed = BED_RXE };			\
+	RDS_BED_VARIANT_RXE6(fixture)
+
 /* --- sockets ------------------------------------------------------------ */
 
 static inline int rds_socket(void)

@@ -721,9 +721,7 @@ FIXTURE(black_hole) {
 	int		fd;
 	char		chunk[ROOM];
 };
-FIXTURE_VARIANT(black_hole) { enum rds_bed bed; };
-FIXTURE_VARIANT_ADD(black_hole, rxe) { BED_RXE };
-FIXTURE_VARIANT_ADD(black_hole, rxe6) { BED_RXE6 };
+RDS_RXE_VARIANTS(black_hole);
 
 /* Each test has an address that nobody of this machine has ever sent to. */
 static union rds_addr stranger(const union rds_addr *a)

@@ -11,15 +11,36 @@ FIXTURE(tos) {
 RDS_BED_VARIANTS(tos);
 RDS_BED_VARIANT_RXE6(tos);
 
+/* The same where there is something to choose from, unlike on loopback. */
+FIXTURE(device) {
+	FIXTURE_DATA(tos)	tos;
+};
+RDS_RXE_VARIANTS(device);
+
+static void setup_tos(struct __test_metadata *_metadata, FIXTURE_DATA(tos) *s, enum rds_bed bed)
+{
+	pair_open(_metadata, &s->p, bed);
+	s->byte = (uint8_t *)map_guarded(_metadata, 1) + page_size() - 1;
+}
+
 FIXTURE_SETUP(tos)
 {
-	pair_open(_metadata, &self->p, variant->bed);
-	self->byte = (uint8_t *)map_guarded(_metadata, 1) + page_size() - 1;
+	setup_tos(_metadata, self, variant->bed);
 }
 
 FIXTURE_TEARDOWN(tos)
 {
 	pair_close(&self->p);
+}
+
+FIXTURE_SETUP(device)
+{
+	setup_tos(_metadata, &self->tos, variant->bed);
+}
+
+FIXTURE_TEARDOWN(device)
+{
+	pair_close(&self->tos.p);
 }
 
 static int set_tos_at(int fd, const void *place)
@@ -165,65 +186,62 @@ static void send_on_both(struct __test_metadata *_metadata, FIXTURE_DATA(tos) *s
 	close(other);
 }
 
-TEST_F_TIMEOUT(tos, each_has_its_own_connection, RDS_SLOW_TEST)
+TEST_F_TIMEOUT(device, each_has_its_own_connection, RDS_SLOW_TEST)
 {
-	if (!bed_is_rxe(variant->bed))
-		return;	/* there is none to choose on loopback */
-	send_on_both(_metadata, self, 0xf5);
-	EXPECT_EQ(5, listed_level(_metadata, self, 0xf5));
-	ASSERT_EQ(1, path_of(self, &self->p.tx_addr, &self->p.rx_addr, 0xf5));
-	EXPECT_EQ(RDS_INFO_PATH_UP, self->path.state);
-	EXPECT_GE(self->path.requests, 1);
+	FIXTURE_DATA(tos) *s = &self->tos;
+	send_on_both(_metadata, s, 0xf5);
+	EXPECT_EQ(5, listed_level(_metadata, s, 0xf5));
+	ASSERT_EQ(1, path_of(s, &s->p.tx_addr, &s->p.rx_addr, 0xf5));
+	EXPECT_EQ(RDS_INFO_PATH_UP, s->path.state);
+	EXPECT_GE(s->path.requests, 1);
 	/* the other end of it */
-	ASSERT_EQ(1, path_of(self, &self->p.rx_addr, &self->p.tx_addr, 0xf5));
-	EXPECT_GE(self->path.accepts, 1);
-	EXPECT_NE(-1, listed_level(_metadata, self, 0));
+	ASSERT_EQ(1, path_of(s, &s->p.rx_addr, &s->p.tx_addr, 0xf5));
+	EXPECT_GE(s->path.accepts, 1);
+	EXPECT_NE(-1, listed_level(_metadata, s, 0));
 }
 
-TEST_F_TIMEOUT(tos, rdma_and_answers, RDS_SLOW_TEST)
+TEST_F_TIMEOUT(device, rdma_and_answers, RDS_SLOW_TEST)
 {
+	FIXTURE_DATA(tos) *s = &self->tos;
 	static char target[5000], source[5000];
 	rds_rdma_cookie_t cookie;
 	char c;
 
-	if (!bed_is_rxe(variant->bed))
-		return;	/* there is none to choose on loopback */
-	ASSERT_EQ(0, set_tos(self->p.tx, 5));
+	ASSERT_EQ(0, set_tos(s->p.tx, 5));
 	fill(source, sizeof(source), 1);
-	ASSERT_EQ(0, get_mr(self->p.rx, target, sizeof(target), RDS_RDMA_READWRITE, &cookie));
-	ASSERT_EQ(RDS_RDMA_SUCCESS, rdma_run(self->p.tx, &self->p.rx_addr, cookie, 0, source,
+	ASSERT_EQ(0, get_mr(s->p.rx, target, sizeof(target), RDS_RDMA_READWRITE, &cookie));
+	ASSERT_EQ(RDS_RDMA_SUCCESS, rdma_run(s->p.tx, &s->p.rx_addr, cookie, 0, source,
 					     sizeof(source), RDS_RDMA_READWRITE));
 	EXPECT_EQ(0, memcmp(source, target, sizeof(source)));
-	ASSERT_EQ(0, free_mr(self->p.rx, cookie));
+	ASSERT_EQ(0, free_mr(s->p.rx, cookie));
 	/* who receives with one answers with his own, and an address reaches itself with any */
-	ASSERT_EQ(1, rds_send(self->p.rx, &self->p.tx_addr, "x", 1, 0));
-	ASSERT_EQ(1, rds_recv_wait(self->p.tx, &c, 1, NULL));
-	ASSERT_EQ(1, rds_send(self->p.tx, &self->p.tx_addr, "y", 1, 0));
-	ASSERT_EQ(1, rds_recv_wait(self->p.tx, &c, 1, NULL));
+	ASSERT_EQ(1, rds_send(s->p.rx, &s->p.tx_addr, "x", 1, 0));
+	ASSERT_EQ(1, rds_recv_wait(s->p.tx, &c, 1, NULL));
+	ASSERT_EQ(1, rds_send(s->p.tx, &s->p.tx_addr, "y", 1, 0));
+	ASSERT_EQ(1, rds_recv_wait(s->p.tx, &c, 1, NULL));
 	EXPECT_EQ('y', c);
 }
 
 /* Only the connection with that type of service. */
-TEST_F_TIMEOUT(tos, reset_of_one, RDS_SLOW_TEST)
+TEST_F_TIMEOUT(device, reset_of_one, RDS_SLOW_TEST)
 {
+	FIXTURE_DATA(tos) *s = &self->tos;
 	int64_t end = now_ms() + RDS_WAIT_MS;
 	uint64_t drops, others;
 
-	if (!bed_is_rxe(variant->bed))
-		return;	/* there is none to choose on loopback */
-	send_on_both(_metadata, self, 0xf5);
-	ASSERT_EQ(1, path_of(self, &self->p.tx_addr, &self->p.rx_addr, 0));
-	others = self->path.nr_drops;
-	ASSERT_EQ(1, path_of(self, &self->p.tx_addr, &self->p.rx_addr, 0xf5));
-	drops = self->path.nr_drops;
-	ASSERT_EQ(0, reset_conn(self->p.tx, 0xf5, &self->p.tx_addr, &self->p.rx_addr));
+	send_on_both(_metadata, s, 0xf5);
+	ASSERT_EQ(1, path_of(s, &s->p.tx_addr, &s->p.rx_addr, 0));
+	others = s->path.nr_drops;
+	ASSERT_EQ(1, path_of(s, &s->p.tx_addr, &s->p.rx_addr, 0xf5));
+	drops = s->path.nr_drops;
+	ASSERT_EQ(0, reset_conn(s->p.tx, 0xf5, &s->p.tx_addr, &s->p.rx_addr));
 	do {
 		nap();
-		ASSERT_EQ(1, path_of(self, &self->p.tx_addr, &self->p.rx_addr, 0xf5));
-	} while (self->path.nr_drops == drops && now_ms() < end);
-	EXPECT_NE(NULL, find_drop(&self->path, "user_reset"));
-	ASSERT_EQ(1, path_of(self, &self->p.tx_addr, &self->p.rx_addr, 0));
-	EXPECT_EQ(others, self->path.nr_drops);
+		ASSERT_EQ(1, path_of(s, &s->p.tx_addr, &s->p.rx_addr, 0xf5));
+	} while (s->path.nr_drops == drops && now_ms() < end);
+	EXPECT_NE(NULL, find_drop(&s->path, "user_reset"));
+	ASSERT_EQ(1, path_of(s, &s->p.tx_addr, &s->p.rx_addr, 0));
+	EXPECT_EQ(others, s->path.nr_drops);
 }
 
 TEST_HARNESS_MAIN
