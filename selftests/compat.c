@@ -475,7 +475,7 @@ TEST_F(compat, abi13_D71_ioctl)
 }
 
 /* Nobody translates the calls for types of service, as in mainline. */
-TEST_F(compat, D71_abi13_types_of_service)
+TEST_F(compat, abi13_D71_types_of_service)
 {
 	self->m->local[0] = 3;
 	EXPECT_EQ(-ENOTTY, call32(NR32_IOCTL, self->p.tx, SIOCRDSSETTOS, low(self->m->local), 0, 0));
