@@ -41,7 +41,7 @@ unit_tests()
 on_stock_kernel()
 {
 	KERNEL=stock
-	! wanted rig || beside host_test --tap rig /usr/bin/python3 qemu/test/rig.py
+	! wanted rig || host_test --tap rig /usr/bin/python3 qemu/test/rig.py
 	vm_tests
 	! wanted demo || host_test demo make demo
 }
@@ -53,7 +53,7 @@ on_debug_kernel()
 	any_vm_test || { all_on_debug && wanted debug/rig; } || return
 	host_test debug/build make debug-kernel || return
 	! all_on_debug || ! wanted debug/rig || host_test --tap debug/rig /usr/bin/python3 qemu/test/rig.py --debug
-	vm_tests_together
+	vm_tests
 }
 
 rm -rf "$RESULTS"

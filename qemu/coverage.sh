@@ -77,7 +77,7 @@ mkdir -p "$RESULTS"
 tools/setup debug build rig coverage || exit 1
 make --no-print-directory -s -j"$(nproc)" all || exit 1
 qemu/debug-kernel.sh coverage/module GCOV_PROFILE=y || exit 1
-vm_tests_together
+vm_tests
 merge
 report
 qemu/summary.sh "$RESULTS"

@@ -66,9 +66,6 @@ run()
 	printf 'fail\t%s\tthe run gave no result\n' "$name" >>"$folder/results"
 }
 
-# vm_test NAME PATH: in machines of its own
-vm_test() { run "$1" --name "$@"; }
-
 # selftests_part SCRIPT NUMBER PARTS: every PARTS-th of the programs that selftests/Makefile lists
 selftests_part()
 {
@@ -98,25 +95,8 @@ selftests()
 	done
 }
 
-# One VM leaves a core free most of the time: two such tests run side by side.
-beside()
-{
-	while [ "$(jobs -pr | wc -l)" -ge 2 ]; do
-		wait -n
-	done
-	"$@" &
-}
-
 one_vm() { selftests "$@"; each_test 'vm/*.sh' "$@"; }
 two_vms() { each_test 'vm2/*/' "$@"; }
-
-# Every test that the patterns name, each in machines of its own
-vm_tests()
-{
-	one_vm beside vm_test
-	wait
-	two_vms vm_test
-}
 
 # Collects NAME=PATH
 members=()
@@ -125,8 +105,9 @@ member() { members+=("$1=$2"); }
 # batch NAME NAME=PATH...
 batch() { [ $# = 1 ] || run "$1" --batch --name "$@"; }
 
-# The debug kernel's boot and the search for leaks cost more than most tests: there, tests share machines.
-vm_tests_together()
+# Every test that the patterns name. A boot, and the debug kernel's search for leaks, cost more than many a test: tests share
+# machines. One VM leaves a core free most of the time: two run side by side.
+vm_tests()
 {
 	local i odd=() even=()
 	members=()
