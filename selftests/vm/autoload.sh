@@ -3,6 +3,7 @@
 # D75: nothing that a user does loads the module, and an administrator can forbid it as any other.
 #
 # modules: none
+# alone: leaves the module where it can be loaded by its name
 . /rds/selftests/lib.sh
 
 # What an unprivileged user gets who asks for the family: an errno, or what CODE says of the socket s.
