@@ -771,6 +771,11 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	folder = argv[first + 1];
+	/* a copy that meets a page fault without memory gives EFAULT */
+	if (memory_may_fail && mlockall(MCL_CURRENT | MCL_FUTURE)) {
+		perror("recorder: mlockall");
+		return 1;
+	}
 	printf("TAP version 13\n1..%d\n", operations ? 6 : 3);
 	open_all(argv + first + 2, pairs, strtoul(argv[first], NULL, 10), operations);
 	create("ready");
