@@ -287,10 +287,7 @@ TEST_F(dead_peer, abi11_wakes_who_waits_for_room)
 	pthread_t thread;
 
 	ASSERT_EQ(ROOM, rds_send(self->fd, &self->to, chunk, ROOM, MSG_DONTWAIT));
-	ASSERT_EQ(0, pthread_create(&thread, NULL, send_blocking, &b));
-	while (!b.tid)
-		nap();
-	ASSERT_TRUE(thread_sleeps(b.tid));
+	thread = start_asleep(_metadata, send_blocking, &b, &b.tid);
 	ASSERT_EQ(0, cancel(self->fd, &self->to));
 	ASSERT_EQ(0, pthread_join(thread, NULL));
 	EXPECT_EQ(1, b.result);

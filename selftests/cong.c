@@ -200,13 +200,7 @@ static void *send_blocking(void *arg)
 
 static pthread_t start_blocked(struct __test_metadata *_metadata, struct blocked *b)
 {
-	pthread_t thread;
-
-	ASSERT_EQ(0, pthread_create(&thread, NULL, send_blocking, b));
-	while (!b->tid)
-		nap();
-	ASSERT_TRUE(thread_sleeps(b->tid));
-	return thread;
+	return start_asleep(_metadata, send_blocking, b, &b->tid);
 }
 
 TEST_F_TIMEOUT(cong, abi5_21_blocking_waits_for_room, RDS_SLOW_TEST)
@@ -298,15 +292,9 @@ static void *sleep_in_poll(void *arg)
 static pthread_t start_sleeper(struct __test_metadata *_metadata, struct sleeper *s,
 			       void *(*sleep)(void *))
 {
-	pthread_t thread;
-
 	/* what a fresh socket may report once is not what we wait for */
 	ready(s->fd, POLLIN, 0);
-	ASSERT_EQ(0, pthread_create(&thread, NULL, sleep, s));
-	while (!s->tid)
-		nap();
-	ASSERT_TRUE(thread_sleeps(s->tid));
-	return thread;
+	return start_asleep(_metadata, sleep, s, &s->tid);
 }
 
 /* One message through the connection, so that its first map is behind us. */

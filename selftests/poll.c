@@ -126,10 +126,7 @@ TEST_F(pair, abi9_message_wakes_sleeper)
 	one_message(_metadata, &self->p);
 	read_message(_metadata, &self->p);
 	ready(self->p.rx, POLLIN, 0);
-	ASSERT_EQ(0, pthread_create(&thread, NULL, sleep_in_poll, &s));
-	while (!s.tid)
-		nap();
-	ASSERT_TRUE(thread_sleeps(s.tid));
+	thread = start_asleep(_metadata, sleep_in_poll, &s, &s.tid);
 	one_message(_metadata, &self->p);
 	ASSERT_EQ(0, pthread_join(thread, NULL));
 	EXPECT_EQ(POLLIN, s.events);

@@ -744,6 +744,19 @@ static inline bool thread_sleeps(pid_t tid)
 	return thread_of_sleeps(getpid(), tid);
 }
 
+/* A thread that stores its my_tid() in @tid, and sleeps by now. */
+static inline pthread_t start_asleep(struct __test_metadata *_metadata, void *(*run)(void *), void *arg,
+				     volatile pid_t *tid)
+{
+	pthread_t thread;
+
+	ASSERT_EQ(0, pthread_create(&thread, NULL, run, arg));
+	while (!*tid)
+		nap();
+	ASSERT_TRUE(thread_sleeps(*tid));
+	return thread;
+}
+
 /* Have @thread handle a signal that catch_signal() was called for. */
 static inline void interrupt(struct __test_metadata *_metadata, pthread_t thread, int sig)
 {

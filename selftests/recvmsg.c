@@ -117,13 +117,7 @@ static void *recv_blocking(void *arg)
 
 static pthread_t start_blocked(struct __test_metadata *_metadata, struct blocked *b)
 {
-	pthread_t thread;
-
-	ASSERT_EQ(0, pthread_create(&thread, NULL, recv_blocking, b));
-	while (!b->tid)
-		nap();
-	ASSERT_TRUE(thread_sleeps(b->tid));
-	return thread;
+	return start_asleep(_metadata, recv_blocking, b, &b->tid);
 }
 
 TEST_F(recv, abi7_signal)

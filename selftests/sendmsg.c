@@ -598,13 +598,7 @@ static void *send_blocking(void *arg)
 
 static pthread_t start_blocked(struct __test_metadata *_metadata, struct blocked *b)
 {
-	pthread_t thread;
-
-	ASSERT_EQ(0, pthread_create(&thread, NULL, send_blocking, b));
-	while (!b->tid)
-		nap();
-	ASSERT_TRUE(thread_sleeps(b->tid));
-	return thread;
+	return start_asleep(_metadata, send_blocking, b, &b->tid);
 }
 
 /* Told as sent, though nothing can be transmitted: the length, until there is no room. */
