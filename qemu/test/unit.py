@@ -79,10 +79,11 @@ class Headers(Folder):
         self.assertEqual(self.chosen(path)[0].cpus, 1)
 
     def test_machines_that_are_alike_are_shared(self):
-        names = {"one": "", "two": "# modules: none\n", "big": "# mtu: 1500\n", "lone": "# alone: kills\n"}
+        names = {"one": "", "two": "# modules: none\n", "big": "# mtu: 1500\n", "lone": "# alone: kills\n",
+                 "old": "# modules: stock\n"}
         paths = [f"{name}={self.file(name, text)}" for name, text in names.items()]
         batches = vmrun.batches(self.chosen("--batch", *paths))
-        self.assertEqual(sorted([t.name for t in batch] for batch in batches), [["big"], ["lone"], ["one", "two.none"]])
+        self.assertEqual(sorted([t.name for t in batch] for batch in batches), [["big"], ["lone"], ["old.stock"], ["one", "two.none"]])
 
 
 class Port:

@@ -3,6 +3,7 @@
 # The stock family is loaded first: our load fails, says so once, and leaves nothing behind.
 #
 # modules: none
+# alone: loads the stock module
 # timeout: 180
 . /rds/selftests/lib.sh
 

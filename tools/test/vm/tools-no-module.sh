@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 # Without a module, and with Debian's own, which registers no memory before a connection: a sentence, not a riddle.
 # kernels: stock
+# alone: loads the stock module
 # modules: none
 says()
 {
