@@ -201,7 +201,9 @@ def tests_of(options, scripts, name=""):
     options.scripts = scripts
     options.vms = max(1, len(scripts))
     script = Script(scripts[0]) if scripts else None
-    settings = {"timeout": 120, "memory": 1024, "cpus": 2 if options.vms == 1 else 1, "mtu": 9000}
+    # KASAN ends a machine whose soft-RoCE reads a packet that another CPU has freed, as Linux 6.1's may; see README.md.
+    cpus = 2 if options.vms == 1 and not options.debug else 1
+    settings = {"timeout": 120, "memory": 1024, "cpus": cpus, "mtu": 9000}
     words = options.env
     options.alone = bool(script) and script.alone
     if script:

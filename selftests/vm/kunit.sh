@@ -3,6 +3,7 @@
 # The kernel's own unit tests, on the debug kernel: the stock kernel has no KUnit. They run while the module loads.
 # kernels: debug
 # modules: none
+# debug: cpus=2
 # timeout: 300
 
 # KUnit keeps each suite's results apart, indented by four columns below the line of the suite itself: one list of all of
