@@ -124,8 +124,12 @@ reload()
 # --- all ------------------------------------------------------------------------
 
 record_during "-l $ONE_PACKET" "$MY_ADDR $PEER_ADDR $MY_ADDR6 $PEER_ADDR6" lose_packets
-record_during "" "$MY_ADDR $PEER_ADDR" lose_link
-# whether something was under way when the link went is chance
-[ "$MODULE" = stock ] || echo "sent again: $(counter retransmitted) messages"
+# whether something is under way when the link goes is chance
+for round in 1 2 3 4 5; do
+	record_during "" "$MY_ADDR $PEER_ADDR" lose_link
+	[ "$MODULE" = stock ] || put "sent again $round" "$(counter retransmitted)"
+	[ "$(get "sent again $round")" = 0 ] || break
+done
+[ "$MODULE" = stock ] || check "messages were sent again" moved retransmitted 0
 reload ours
 reload stock
